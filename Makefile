@@ -1,0 +1,39 @@
+# Every target makes the environment in .venv first, when it is missing or pyproject.toml or constraints.txt changed.
+PYTHON ?= python3
+PROCESSES ?= 2
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: $(READY) ## Train on generated dates, score, translate and draw attention; no download
+	@$(BIN)/saccade demo
+
+test: $(READY) ## Run every test
+	@$(BIN)/python -m pytest -q -n $(PROCESSES)
+
+check: $(READY) ## Check formatting, lint, types and the directions of imports
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-cache --no-logo
+
+bench: $(READY) ## Measure speed
+	@set -e; for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark; done
+
+clean: ## Remove the environment and all caches; runs stay
+	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
+	@find src tests -name __pycache__ -type d -exec rm -rf {} +
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "saccade needs Python 3.11 or newer, and $(PYTHON) is older or absent. Name another: make PYTHON=python3.12 ..."; \
+	  exit 1; }
+	@echo "Installing saccade and what it needs into .venv (a few minutes, once)" >&2
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $@

@@ -1,0 +1,104 @@
+"""Batches by token budget, of examples of like length; the order is a pure function of its inputs.
+
+The list of an epoch's batches depends on (seed, epoch) only; rank r of `world` processes takes every world-th
+batch of it. A run can therefore go on from any position at once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.errors import DataError
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """How far a run has come: `batch` batches of `epoch` are done, on every rank."""
+
+    epoch: int = 0
+    batch: int = 0
+
+
+class Sampler:
+    """Cuts a corpus, given by its lengths, into shuffled batches."""
+
+    def __init__(
+        self,
+        lengths: NDArray[np.int64],
+        *,
+        max_tokens: int,
+        seed: int,
+        rank: int = 0,
+        world: int = 1,
+        pool: int = 1000,
+    ) -> None:
+        """`lengths` has a row for every example: source, target. Rows times the longest side, one special
+        included, stay within `max_tokens`; an example that is longer alone makes a batch of its own. Sorting
+        is done in pools of about `pool` batches: larger ones pad less, smaller ones mix lengths more freely.
+        """
+        self._lengths = lengths
+        self._widths = lengths.max(axis=1, initial=0) + 1
+        self._max_tokens = max_tokens
+        self._seed = seed
+        self._rank = rank
+        self._world = world
+        self._pool_size = max(1, int(pool * max_tokens / self._widths.mean())) if len(lengths) else 1
+
+    def epoch(self, epoch: int) -> list[Indices]:
+        """This rank's batches, as indices of examples. Every rank has equally many: where the last group of
+        batches is not complete, it is left out of this epoch.
+        """
+        rng = np.random.default_rng((self._seed, epoch))
+        order = self._pooled(rng.permutation(len(self._lengths)))
+        batches = self._cut(order)
+        shuffled = rng.permutation(len(batches))
+        even = len(batches) - len(batches) % self._world
+        return [batches[place] for place in shuffled[self._rank : even : self._world]]
+
+    def batches(self, start: Position) -> Iterator[tuple[Position, Indices]]:
+        """Without end, each batch with the position that goes on after it."""
+        skipped = start.batch
+        for epoch in count(start.epoch):
+            batches = self.epoch(epoch)
+            if not batches:
+                raise DataError(
+                    f"Every process needs at least one batch, but {len(self._lengths)} examples in batches "
+                    f"of {self._max_tokens} tokens do not make {self._world}, one for each process. "
+                    "Use fewer processes, smaller batches or more data."
+                )
+            for done, batch in enumerate(batches[skipped:], start=skipped + 1):
+                yield Position(epoch, done), batch
+            skipped = 0
+
+    def _pooled(self, order: Indices) -> Indices:
+        """Sort by width within pools, and by how much one side is longer within a width.
+
+        Every other pool and every other width run backwards, so that neighbours are alike at the seams too.
+        On Multi30k in batches of 4096 this pads 3 %; plain sorting by target, then source, pads 7 %.
+        """
+        pool = np.arange(len(order)) // self._pool_size
+        width = self._widths[order]
+        source, target = self._lengths[order].T
+        return order[np.lexsort(((target - source) * _alternating(width), width * _alternating(pool), pool))]
+
+    def _cut(self, order: Indices) -> list[Indices]:
+        widths = self._widths[order]
+        batches = []
+        start = 0
+        while start < len(order):
+            window = widths[start : start + max(1, self._max_tokens // widths[start])]
+            sizes = np.maximum.accumulate(window) * np.arange(1, len(window) + 1)
+            rows = max(1, int(np.searchsorted(sizes, self._max_tokens, side="right")))
+            batches.append(order[start : start + rows])
+            start += rows
+        return batches
+
+
+def _alternating(number: NDArray[np.int64]) -> NDArray[np.int64]:
+    """1 for even numbers, -1 for odd ones."""
+    return 1 - 2 * (number % 2)

@@ -1,0 +1,293 @@
+"""Dates as people write them, in five languages, to ISO: "3rd of March 2017" -> "2017-03-03".
+
+No text can be read as two dates. The splits share no date: a held-out one was never seen in any wording.
+"""
+
+import hashlib
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+from importlib.util import find_spec
+from typing import Literal
+
+from saccade.data.corpus import Example
+from saccade.errors import MissingDependency
+
+Split = Literal["train", "valid", "test"]
+FIRST, LAST = date(1900, 1, 1), date(2099, 12, 31)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """One way to write a date: a CLDR pattern; quoted '{names}' in it stand for words CLDR does not have."""
+
+    language: str
+    family: str
+    locale: str
+    pattern: str
+
+    def fits(self, day: date) -> bool:
+        """Whether the text has one reading only: 03.04.2017 has two, 13.04.2017 has one."""
+        return self.family != "late" or day.day > 12
+
+    def write(self, day: date) -> str:
+        text = _compiled(self.locale, self.pattern)(day)
+        return text.format_map(_WORDS[self.language](day)) if "{" in text else text
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDate:
+    """A date in one wording; accuracy can be broken down by `wording.language` and `wording.family`."""
+
+    text: str
+    day: date
+    wording: Wording
+
+    @property
+    def example(self) -> Example:
+        return Example(self.text, self.day.isoformat())
+
+
+def examples(num: int, *, seed: int, split: Split) -> list[Example]:
+    """`num` examples of a split; a pure function, and fewer of them are the beginning of more of them."""
+    return [written.example for written in written_dates(num, seed=seed, split=split)]
+
+
+def written_dates(num: int, *, seed: int, split: Split) -> list[WrittenDate]:
+    """The same examples with their wordings. No date comes twice before every date of the split came once."""
+    if find_spec("babel") is None:
+        raise MissingDependency(
+            "The dates task needs Babel, which is not installed. "
+            'Install it with: pip install "saccade[train]"'
+        )
+    rng = random.Random(f"dates {split} {seed}")
+    days = _shuffled_forever(_days(split), rng)
+    return [_draw(next(days), rng) for _ in range(num)]
+
+
+def split_of(day: date) -> Split:
+    """The split a date belongs to, whatever the seed and the wording: 90 % train, 5 % valid, 5 % test."""
+    digest = hashlib.sha256(day.isoformat().encode()).digest()
+    match int.from_bytes(digest[:4]) % 20:
+        case 0:
+            return "test"
+        case 1:
+            return "valid"
+        case _:
+            return "train"
+
+
+def showcase() -> list[Example]:
+    """A handful in five languages to show; their dates are in the test split."""
+    return [
+        Example("Friday the 3rd of March 2023", "2023-03-03"),
+        Example("二〇〇八年八月八日星期五", "2008-08-08"),
+        Example("Dienstag, den 14. Februar 2023", "2023-02-14"),
+        Example("le 1er juillet 1997", "1997-07-01"),
+        Example("viernes, 1 de abril de 2022", "2022-04-01"),
+        Example("the twenty-fifth of December, two thousand and twenty-three", "2023-12-25"),
+    ]
+
+
+@cache
+def _compiled(locale: str, pattern: str) -> Callable[[date], str]:
+    """Babel's format_date for one pattern; looking pattern and locale up each time takes twice as long."""
+    from babel import Locale
+    from babel.dates import parse_pattern
+
+    names = Locale.parse(locale)
+    parsed = names.date_formats.get(pattern) or parse_pattern(pattern)
+    return lambda day: parsed.apply(day, names)
+
+
+@cache
+def _days(split: Split) -> tuple[date, ...]:
+    every = (FIRST + timedelta(days=n) for n in range((LAST - FIRST).days + 1))
+    return tuple(day for day in every if split_of(day) == split)
+
+
+def _shuffled_forever(days: tuple[date, ...], rng: random.Random) -> Iterator[date]:
+    while True:
+        yield from rng.sample(days, len(days))
+
+
+def _draw(day: date, rng: random.Random) -> WrittenDate:
+    language = rng.choice(LANGUAGES)
+    wording = rng.choice([wording for wording in _BY_LANGUAGE[language] if wording.fits(day)])
+    change_case = rng.choice(_CASES)
+    return WrittenDate(change_case(wording.write(day)), day, wording)
+
+
+# Words that CLDR does not have
+
+_ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"]
+_ONES += ["twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+_TENS = ["", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth"}
+_ORDINALS |= {"nine": "ninth", "twelve": "twelfth", "twenty": "twentieth", "thirty": "thirtieth"}
+_HAN_DIGITS = "〇一二三四五六七八九"
+
+
+def _number(n: int) -> str:
+    """An English number below one hundred: 21 is "twenty-one"."""
+    if n < 20:
+        return _ONES[n]
+    tens, ones = divmod(n, 10)
+    return f"{_TENS[tens]}-{_ONES[ones]}" if ones else _TENS[tens]
+
+
+def _ordinal(n: int) -> str:
+    """An English ordinal below one hundred: 21 is "twenty-first"."""
+    tens, hyphen, last = _number(n).rpartition("-")
+    return tens + hyphen + _ORDINALS.get(last, last + "th")
+
+
+def _year(year: int, joint: str = " ") -> str:
+    """1917 is "nineteen seventeen", 1905 "nineteen oh five", 2017 "two thousand" + joint + "seventeen"."""
+    if year < 2000:
+        return _year_in_pairs(year)
+    return f"two thousand{joint}{_number(year - 2000)}" if year > 2000 else "two thousand"
+
+
+def _year_in_pairs(year: int) -> str:
+    """2017 is "twenty seventeen", 1900 "nineteen hundred"."""
+    century, rest = divmod(year, 100)
+    if rest == 0:
+        return "two thousand" if year == 2000 else f"{_number(century)} hundred"
+    return f"{_number(century)} {'oh ' if rest < 10 else ''}{_number(rest)}"
+
+
+def _suffix(day: int) -> str:
+    return "th" if day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+
+
+def _han_number(n: int) -> str:
+    """A Chinese number below one hundred: 23 is 二十三, 10 is 十."""
+    tens, ones = divmod(n, 10)
+    head = ("" if tens == 1 else _HAN_DIGITS[tens]) + "十" if tens else ""
+    return head + (_HAN_DIGITS[ones] if ones or not tens else "")
+
+
+def _english_words(day: date) -> dict[str, str]:
+    return {
+        "nth": f"{day.day}{_suffix(day.day)}",
+        "day": _ordinal(day.day),
+        "year": _year(day.year),
+        "year_with_and": _year(day.year, " and "),
+        "year_in_pairs": _year_in_pairs(day.year),
+    }
+
+
+def _chinese_words(day: date) -> dict[str, str]:
+    year = "".join(_HAN_DIGITS[int(digit)] for digit in str(day.year))
+    return {
+        "year": year,
+        "year_with_零": year.replace("〇", "零"),
+        "day": _han_number(day.day),
+        "weekday": "礼拜" + "一二三四五六天"[day.weekday()],
+    }
+
+
+_WORDS: Mapping[str, Callable[[date], Mapping[str, str]]] = {
+    "en": _english_words,
+    "zh": _chinese_words,
+    "fr": lambda day: {"nth": "1er" if day.day == 1 else str(day.day)},
+    "es": lambda day: {"nth": "1.º" if day.day == 1 else str(day.day)},
+}
+
+
+# The wordings
+
+
+def _wordings(language: str, locale: str, **families: list[str]) -> tuple[Wording, ...]:
+    """The family "late" is for days past the 12th only, see Wording.fits; "numeric" has the year first."""
+    return tuple(
+        Wording(language, family, locale, pattern)
+        for family, patterns in families.items()
+        for pattern in patterns
+    )
+
+
+# No stand-alone names (LLLL, cccc): up to 2.18 at least, Babel takes them from another locale once that was used
+# (python-babel/babel#1263).
+WORDINGS: tuple[Wording, ...] = (
+    *_wordings(
+        "en",
+        "en_US",
+        weekday=["full", "EEE, MMM d, y"],
+        month=["long", "MMMM d y"],
+        short=["medium", "MMM d y"],
+        ordinal=["MMMM '{nth}', y", "EEEE, MMMM '{nth}', y"],
+        spelled=[
+            "MMMM '{day}, {year}'",
+            "EEEE, MMMM '{day}, {year_in_pairs}'",
+            "'the {day} of' MMMM, '{year}'",
+        ],
+        numeric=["y-MM-dd"],
+        late=["MM/dd/y", "M/d/y"],
+    ),
+    *_wordings(
+        "en",
+        "en_GB",
+        weekday=["full", "EEE d MMM y"],
+        month=["long"],
+        short=["medium", "d-MMM-y"],
+        ordinal=[
+            "'{nth}' MMMM y",
+            "'{nth} of' MMMM y",
+            "'the {nth} of' MMMM, y",
+            "EEEE 'the {nth} of' MMMM y",
+        ],
+        spelled=["'the {day} of' MMMM, '{year_with_and}'", "'the {day} of' MMMM '{year_in_pairs}'"],
+        late=["dd/MM/y"],
+    ),
+    *_wordings(
+        "zh",
+        "zh",
+        weekday=["full", "y年M月d日 EEE", "y年M月d日（EEEE）", "y年M月d日'{weekday}'"],
+        month=["long", "y年MM月dd日", "y 年 M 月 d 日", "y年M月d号", "公元y年M月d日"],
+        spelled=[
+            "'{year}年'MMMM'{day}日'",
+            "'{year_with_零}年'MMMM'{day}日'",
+            "'{year}年'MMMM'{day}日'EEEE",
+            "'公元{year}年'MMMM'{day}日'",
+        ],
+        numeric=["y-MM-dd", "y/M/d", "y.MM.dd"],
+    ),
+    *_wordings(
+        "de",
+        "de",
+        weekday=["full", "EEE, d. MMM y", "EEEE, 'den' d. MMMM y", "EEEE, 'der' d. MMMM y"],
+        month=["long", "'der' d. MMMM y", "'am' d. MMMM y"],
+        short=["d. MMM y"],
+        numeric=["y-MM-dd"],
+        late=["medium", "d.M.y", "EEEE, dd.MM.y"],
+    ),
+    *_wordings(
+        "fr",
+        "fr",
+        weekday=["full", "EEE d MMM y", "'le' EEEE d MMMM y"],
+        month=["long", "'le' d MMMM y"],
+        short=["d MMM y"],
+        ordinal=["'{nth}' MMMM y", "'le {nth}' MMMM y", "EEEE '{nth}' MMMM y"],
+        numeric=["y-MM-dd"],
+        late=["dd/MM/y", "'le' dd/MM/y"],
+    ),
+    *_wordings(
+        "es",
+        "es",
+        weekday=["full", "EEE, d MMM y", "EEEE d 'de' MMMM 'de' y"],
+        month=["long", "'el' d 'de' MMMM 'de' y", "d 'de' MMMM 'del' y"],
+        short=["medium", "d-MMM-y"],
+        ordinal=["'{nth} de' MMMM 'de' y", "'el {nth} de' MMMM 'de' y"],
+        numeric=["y-MM-dd"],
+        late=["dd/MM/y", "dd-MM-y"],
+    ),
+)
+LANGUAGES = tuple(dict.fromkeys(wording.language for wording in WORDINGS))
+_BY_LANGUAGE = {language: [w for w in WORDINGS if w.language == language] for language in LANGUAGES}
+
+# Three times in five as the wording has it.
+_CASES: tuple[Callable[[str], str], ...] = (str, str, str, str.lower, str.upper)

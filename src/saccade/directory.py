@@ -1,0 +1,164 @@
+"""A model directory, the one artefact that moves: settings, parameters, tokenizers and a card. No torch, no pickle.
+
+    settings.toml       what the model is, and the languages it was trained for
+    model.safetensors   its parameters
+    tokenizer.spm       or source.spm and target.spm
+    card.md             data, scores and intended use, for people
+"""
+
+import os
+import shutil
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from saccade import __version__, settings
+from saccade.errors import ModelError
+from saccade.models.settings import ModelSettings, TransformerSettings
+from saccade.search.settings import SearchSettings
+from saccade.text.tokenizer import Tokenizers
+
+FORMAT = 1
+SETTINGS, PARAMETERS, CARD = "settings.toml", "model.safetensors", "card.md"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Description:
+    """What settings.toml says of a model."""
+
+    format: int = FORMAT
+    """Version of this layout."""
+    saccade: str = __version__
+    """Version of saccade that wrote it."""
+    source_language: str
+    """Language it translates from."""
+    target_language: str
+    """Language it translates to."""
+    max_tokens: int
+    """The longest source it was trained on, in tokens."""
+    model: ModelSettings = field(default_factory=TransformerSettings)
+    """What was trained."""
+    search: SearchSettings = field(default_factory=SearchSettings)
+    """How it translates unless told otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDirectory:
+    """An opened model directory. The parameters stay on disk until asked for."""
+
+    path: Path
+    description: Description
+    tokenizers: Tokenizers
+
+    @classmethod
+    def open(cls, path: Path) -> "ModelDirectory":
+        """A model directory, or a run directory, whose finished or best model is taken."""
+        path = Path(path)
+        if not (path / SETTINGS).is_file() and (path / "model" / SETTINGS).is_file():
+            path = path / "model"
+        _check_layout(path)
+        table = settings.read(path / SETTINGS)
+        _check_format(path, table)
+        description = settings.parse(Description, table, origin=str(path / SETTINGS), base=path)
+        return cls(path, description, Tokenizers.load(path))
+
+    def parameters(self) -> dict[str, NDArray[Any]]:
+        """All parameters by name."""
+        return read_parameters(self.path / PARAMETERS)
+
+    @property
+    def num_parameters(self) -> int:
+        """How many numbers the model learned, from the file's header alone."""
+        with open_parameters(self.path / PARAMETERS) as file:
+            return sum(int(np.prod(file.get_slice(name).get_shape())) for name in file.keys())  # noqa: SIM118
+
+
+def save(
+    path: Path,
+    description: Description,
+    tokenizers: Tokenizers,
+    parameters: Mapping[str, NDArray[Any]],
+    card: str,
+) -> None:
+    """Write a model directory under a temporary name and put it in place whole; one that was there is replaced."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
+    draft.mkdir()
+    try:
+        (draft / SETTINGS).write_text(settings.dump(description), encoding="utf-8")
+        save_file(dict(parameters), draft / PARAMETERS)
+        tokenizers.save(draft)
+        (draft / CARD).write_text(card, encoding="utf-8")
+        for file in draft.iterdir():
+            sync(file)
+        replace_directory(draft, path)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def replace_directory(draft: Path, path: Path) -> None:
+    """Put a finished directory in place; the one that stood there goes only after the new one stands."""
+    old = path.with_name(f".{path.name}.old")
+    if path.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        path.rename(old)
+    draft.rename(path)
+    sync(path.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def sync(path: Path) -> None:
+    """Make sure that a file, or the names in a directory, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_parameters(path: Path) -> dict[str, NDArray[Any]]:
+    """All tensors of a safetensors file by name."""
+    with open_parameters(path) as file:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+
+
+def open_parameters(path: Path) -> Any:
+    """Open a safetensors file; one that is cut short or is none is refused by name."""
+    try:
+        return safe_open(path, framework="numpy")
+    except (SafetensorError, OSError) as error:
+        raise ModelError(
+            f"{path} must be a whole safetensors file, but cannot be read ({error}). "
+            "It was probably cut short while being copied: copy it again, or train the model again."
+        ) from error
+
+
+def _check_layout(path: Path) -> None:
+    if not path.is_dir():
+        raise ModelError(
+            f"{path} must be a model directory, but there is {'a file' if path.exists() else 'nothing'} of that name. "
+            "`saccade train` writes one below its run directory, as `model`."
+        )
+    missing = [name for name in (SETTINGS, PARAMETERS) if not (path / name).is_file()]
+    if missing:
+        raise ModelError(
+            f"{path} is not a model directory: it has no {' and no '.join(missing)}. A model directory holds "
+            f"{SETTINGS}, {PARAMETERS} and the tokenizers; `saccade train` writes one below its run directory, as `model`."
+        )
+
+
+def _check_format(path: Path, table: Mapping[str, Any]) -> None:
+    version = table.get("format")
+    if version != FORMAT:
+        raise ModelError(
+            f"{path / SETTINGS} has format {version!r}, but this saccade ({__version__}) reads format {FORMAT}. "
+            f"The model was written by saccade {table.get('saccade', 'of an unknown version')}: use that version or a newer one."
+        )

@@ -1,0 +1,146 @@
+"""The Transformer (Vaswani et al. 2017): trained on whole targets, decoded step by step with cached keys and values."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from saccade.data.batch import Batch, Sources
+from saccade.models.settings import TransformerSettings
+from saccade.nn.attention import Memory
+from saccade.nn.capture import capture
+from saccade.nn.dropout import Dropout
+from saccade.nn.positions import Positions
+from saccade.nn.transformer import DecoderLayer, EncoderLayer, LayerShape
+from saccade.protocol import Step
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerState:
+    """What decoding carries from step to step, a memory for every decoder layer."""
+
+    source: tuple[Memory, ...]
+    """The encoder's states as each layer's cross-attention sees them; never changes."""
+    said: tuple[Memory, ...]
+    """The target so far as each layer's self-attention sees it; grows by one key a step."""
+
+    @property
+    def length(self) -> int:
+        """Tokens read so far."""
+        return self.said[0].keys.shape[-2]
+
+
+class Transformer(nn.Module):
+    """Encoder and decoder stacks around shared embeddings."""
+
+    def __init__(self, settings: TransformerSettings, num_source_tokens: int, num_target_tokens: int) -> None:
+        super().__init__()
+        self.settings = settings
+        shape = LayerShape(
+            d_model=settings.d_model,
+            d_feedforward=settings.d_feedforward,
+            num_heads=settings.num_heads,
+            activation=settings.activation,
+            dropout=settings.dropout,
+            attention_dropout=settings.attention_dropout,
+            activation_dropout=settings.activation_dropout,
+            norm_first=settings.norm == "pre",
+        )
+        self.target_embedding = _embedding(num_target_tokens, settings.d_model)
+        self.source_embedding = (
+            self.target_embedding
+            if settings.embeddings == "shared"
+            else _embedding(num_source_tokens, settings.d_model)
+        )
+        self.output_embedding = (
+            _embedding(num_target_tokens, settings.d_model)
+            if settings.embeddings == "separate"
+            else self.target_embedding
+        )
+        self.positions = Positions(settings.d_model)
+        self.dropout = Dropout(settings.dropout)
+        self.encoder = nn.ModuleList(EncoderLayer(shape) for _ in range(settings.layers))
+        self.decoder = nn.ModuleList(DecoderLayer(shape) for _ in range(settings.num_decoder_layers))
+        # With pre-norm the last residual leaves un-normalised states; with post-norm they are normalised already.
+        self.encoder_norm = nn.LayerNorm(settings.d_model) if shape.norm_first else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(settings.d_model) if shape.norm_first else nn.Identity()
+
+    def encode(self, sources: Sources) -> Memory:
+        """Read the source once: its states serve as keys and values of all that follows."""
+        states = self._embed(self.source_embedding, sources.source)
+        for layer in self.encoder:
+            states = layer(states, sources.source_mask)
+        states = self.encoder_norm(states)
+        return Memory(states, states, sources.source_mask)
+
+    def forward(self, batch: Batch) -> Float[Tensor, "batch target d_model"]:
+        """Teacher forcing: the decoder's last states at every position of a known target, all at once."""
+        memory = self.encode(batch)
+        states = self._embed(self.target_embedding, batch.prefix)
+        for layer in self.decoder:
+            states, _ = layer(states, layer.cross_attention.memory(memory.keys, memory.mask))
+        hidden: Tensor = self.decoder_norm(states)
+        return hidden
+
+    def logits(self, hidden: Float[Tensor, "*positions d_model"]) -> Float[Tensor, "*positions vocab"]:
+        """How well each token of the target vocabulary would come next."""
+        return nn.functional.linear(hidden, self.output_weight)
+
+    @property
+    def output_weight(self) -> Float[Tensor, "vocab d_model"]:
+        """What turns hidden states into logits; with tied embeddings, the target's."""
+        return self.output_embedding.weight
+
+    def start(self, memory: Memory) -> TransformerState:
+        """Project the source for every layer, once; nothing has been said."""
+        source = tuple(layer.cross_attention.memory(memory.keys, memory.mask) for layer in self.decoder)
+        return TransformerState(source, tuple(_nothing_like(keys) for keys in source))
+
+    def step(
+        self, last: Int[Tensor, " rows"], state: TransformerState, *, weights: bool = False
+    ) -> tuple[Step, TransformerState]:
+        """Read one token a row; only its own keys and values are new."""
+        if weights:
+            with capture(self) as heard:
+                step, state = self.step(last, state)
+            return Step(step.log_probs, _cross(heard.weights)), state
+        states = self._embed(self.target_embedding, last[:, None], start=state.length)
+        said = []
+        for layer, source, past in zip(self.decoder, state.source, state.said, strict=True):
+            states, now = layer(states, source, past)
+            said.append(now)
+        log_probs = self.logits(self.decoder_norm(states)[:, 0]).log_softmax(dim=-1)
+        return Step(log_probs, {}), TransformerState(state.source, tuple(said))
+
+    def pick(self, state: TransformerState, rows: Int[Tensor, " picked"]) -> TransformerState:
+        """The state of these rows, in this order."""
+        return TransformerState(
+            tuple(memory.pick(rows) for memory in state.source),
+            tuple(memory.pick(rows) for memory in state.said),
+        )
+
+    def _embed(
+        self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0
+    ) -> Float[Tensor, "batch positions d_model"]:
+        scaled = embedding(ids) * math.sqrt(self.settings.d_model)
+        embedded: Tensor = self.dropout(self.positions(scaled, start))
+        return embedded
+
+
+def _embedding(num_tokens: int, d_model: int) -> nn.Embedding:
+    """Scaled down by √d here and up again where it is read, so that the output layer can share it."""
+    embedding = nn.Embedding(num_tokens, d_model)
+    nn.init.normal_(embedding.weight, std=d_model**-0.5)
+    return embedding
+
+
+def _nothing_like(memory: Memory) -> Memory:
+    """A memory of the same make, without a single key."""
+    return Memory(memory.keys[..., :0, :], memory.values[..., :0, :])
+
+
+def _cross(heard: dict[str, list[Tensor]]) -> dict[str, Float[Tensor, "rows heads source"]]:
+    """What the one query of a step attended to in the source."""
+    return {name: calls[-1][:, :, 0] for name, calls in heard.items() if name.endswith("cross_attention")}

@@ -1,0 +1,56 @@
+"""The small layers around attention: feed-forward, and the residual connection with its norm."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from saccade.nn.dropout import Dropout
+
+
+class FeedForward(nn.Module):
+    """Two products with an activation between, at every position alone (Vaswani et al. 2017, eq. 2)."""
+
+    def __init__(self, d_model: int, d_feedforward: int, activation: nn.Module, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.widen = nn.Linear(d_model, d_feedforward)
+        self.activation = activation
+        self.dropout = Dropout(dropout)
+        self.narrow = nn.Linear(d_feedforward, d_model)
+        for layer in (self.widen, self.narrow):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+
+    def forward(
+        self, states: Float[Tensor, "batch positions d_model"]
+    ) -> Float[Tensor, "batch positions d_model"]:
+        """max(0, xW₁ + b₁)W₂ + b₂, or with another activation."""
+        narrowed: Tensor = self.narrow(self.dropout(self.activation(self.widen(states))))
+        return narrowed
+
+
+class Residual(nn.Module):
+    """The way around a sub-layer: `leave(x, sublayer(enter(x)))`.
+
+    Post-norm (the paper): norm(x + sublayer(x)). Pre-norm: x + sublayer(norm(x)).
+    """
+
+    def __init__(self, d_model: int, dropout: float, *, norm_first: bool) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.dropout = Dropout(dropout)
+        self.norm_first = norm_first
+
+    def enter(
+        self, states: Float[Tensor, "batch positions d_model"]
+    ) -> Float[Tensor, "batch positions d_model"]:
+        """What the sub-layer reads."""
+        entered: Tensor = self.norm(states) if self.norm_first else states
+        return entered
+
+    def leave(
+        self,
+        states: Float[Tensor, "batch positions d_model"],
+        update: Float[Tensor, "batch positions d_model"],
+    ) -> Float[Tensor, "batch positions d_model"]:
+        """The states with the sub-layer's update."""
+        left: Tensor = states + self.dropout(update)
+        return left if self.norm_first else self.norm(left)

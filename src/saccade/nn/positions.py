@@ -1,0 +1,36 @@
+"""Sinusoidal positions (Vaswani et al. 2017, §3.5): order enters the Transformer here and nowhere else."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+def sinusoids(positions: int, d_model: int) -> Float[Tensor, "positions d_model"]:
+    """sin and cos of pos / 10000^(2i/d).
+
+    The first half of a vector holds the sines, the second the cosines, as in the authors' code and in Marian;
+    the paper's text interleaves them, which is the same up to the order of the dimensions.
+    """
+    frequencies = 10000.0 ** (-2.0 * torch.arange(d_model // 2, dtype=torch.float64) / d_model)
+    angles = torch.arange(positions, dtype=torch.float64)[:, None] * frequencies
+    return torch.cat([angles.sin(), angles.cos()], dim=1).float()
+
+
+class Positions(nn.Module):
+    """Adds to each vector the sinusoids of its position."""
+
+    table: Tensor
+
+    def __init__(self, d_model: int, num_cached: int = 512) -> None:
+        super().__init__()
+        self.register_buffer("table", sinusoids(num_cached, d_model), persistent=False)
+
+    def forward(
+        self, states: Float[Tensor, "batch positions d_model"], start: int = 0
+    ) -> Float[Tensor, "batch positions d_model"]:
+        """The first vector stands at position `start`. Sequences may be longer than the cached table."""
+        end = start + states.shape[1]
+        table = self.table
+        if end > table.shape[0]:
+            table = sinusoids(end, table.shape[1]).to(table)
+        return states + table[start:end].to(states.dtype)

@@ -1,0 +1,88 @@
+"""The Transformer's two layers (Vaswani et al. 2017, Fig. 1), each made of attention, feed-forward and residuals."""
+
+from dataclasses import dataclass
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from saccade.nn.attention import Memory
+from saccade.nn.layers import FeedForward, Residual
+from saccade.nn.multihead import MultiHeadAttention
+
+ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "swish": nn.SiLU}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LayerShape:
+    """What an encoder or decoder layer is made of."""
+
+    d_model: int
+    d_feedforward: int
+    num_heads: int
+    activation: str
+    dropout: float
+    attention_dropout: float
+    activation_dropout: float
+    norm_first: bool
+
+    def attention(self) -> MultiHeadAttention:
+        return MultiHeadAttention(self.d_model, self.num_heads, self.attention_dropout)
+
+    def feed_forward(self) -> FeedForward:
+        activation = ACTIVATIONS[self.activation]()
+        return FeedForward(self.d_model, self.d_feedforward, activation, self.activation_dropout)
+
+    def residual(self) -> Residual:
+        return Residual(self.d_model, self.dropout, norm_first=self.norm_first)
+
+
+class EncoderLayer(nn.Module):
+    """Every position looks at all positions, then thinks by itself."""
+
+    def __init__(self, shape: LayerShape) -> None:
+        super().__init__()
+        self.self_attention = shape.attention()
+        self.feed_forward = shape.feed_forward()
+        self.around_attention = shape.residual()
+        self.around_feed_forward = shape.residual()
+
+    def forward(
+        self, states: Float[Tensor, "batch source d_model"], mask: Bool[Tensor, "batch source"] | None
+    ) -> Float[Tensor, "batch source d_model"]:
+        queries, memory = self.self_attention.queries_and_memory(self.around_attention.enter(states), mask)
+        states = self.around_attention.leave(states, self.self_attention(queries, memory))
+
+        update = self.feed_forward(self.around_feed_forward.enter(states))
+        return self.around_feed_forward.leave(states, update)
+
+
+class DecoderLayer(nn.Module):
+    """Every position looks back at what was said, then at the source, then thinks by itself."""
+
+    def __init__(self, shape: LayerShape) -> None:
+        super().__init__()
+        self.self_attention = shape.attention()
+        self.cross_attention = shape.attention()
+        self.feed_forward = shape.feed_forward()
+        self.around_self = shape.residual()
+        self.around_cross = shape.residual()
+        self.around_feed_forward = shape.residual()
+
+    def forward(
+        self, states: Float[Tensor, "batch target d_model"], source: Memory, past: Memory | None = None
+    ) -> tuple[Float[Tensor, "batch target d_model"], Memory]:
+        """The new states, and all that was said up to them.
+
+        Without a past, `states` are a whole target and each position sees those before it (teacher forcing).
+        With one, they follow it: one step of decoding.
+        """
+        queries, said = self.self_attention.queries_and_memory(self.around_self.enter(states))
+        if past is not None:
+            said = past.append(said)
+        states = self.around_self.leave(states, self.self_attention(queries, said, causal=True))
+
+        queries = self.cross_attention.queries(self.around_cross.enter(states))
+        states = self.around_cross.leave(states, self.cross_attention(queries, source))
+
+        update = self.feed_forward(self.around_feed_forward.enter(states))
+        return self.around_feed_forward.leave(states, update), said

@@ -1,0 +1,52 @@
+"""What a search needs of a model (`Decodes`), and what training needs of it (`Learns`). Nothing here knows a model class."""
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol, TypeVar
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+Memory = TypeVar("Memory", contravariant=True)
+State = TypeVar("State")
+Pairs = TypeVar("Pairs", contravariant=True)
+
+
+class Step(NamedTuple):
+    """What one decoding position gives."""
+
+    log_probs: Float[Tensor, "rows vocab"]
+    weights: Mapping[str, Float[Tensor, "rows heads source"]]
+    """What each layer attended to in the source, by name; empty unless asked for."""
+
+
+class Decodes(Protocol[Memory, State]):
+    """A model that writes one token at a time: all that a search may know of it."""
+
+    def start(self, memory: Memory) -> State:
+        """The state before the first token, one row per sentence of the memory."""
+        ...
+
+    def step(self, last: Int[Tensor, " rows"], state: State, *, weights: bool = False) -> tuple[Step, State]:
+        """Read the last token of every row and say what may follow."""
+        ...
+
+    def pick(self, state: State, rows: Int[Tensor, " picked"]) -> State:
+        """The state of these rows, in this order: beams reordered, finished sentences dropped."""
+        ...
+
+
+class Learns(Protocol[Pairs]):
+    """A model that is trained on known targets, all positions at once (teacher forcing)."""
+
+    def __call__(self, batch: Pairs) -> Float[Tensor, "batch target d_model"]:
+        """The decoder's last hidden states."""
+        ...
+
+    @property
+    def output_weight(self) -> Float[Tensor, "vocab d_model"]:
+        """What turns hidden states into logits."""
+        ...
+
+    def logits(self, hidden: Float[Tensor, "*positions d_model"]) -> Float[Tensor, "*positions vocab"]:
+        """Unnormalised scores of every token of the target vocabulary."""
+        ...

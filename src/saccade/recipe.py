@@ -1,0 +1,42 @@
+"""A recipe: everything a training run is made from, in one TOML file. No torch here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from saccade import settings
+from saccade.data.settings import DataSettings
+from saccade.models.settings import ModelSettings, TransformerSettings
+from saccade.search.settings import SearchSettings
+from saccade.text.tokenizer import TokenizerSettings
+from saccade.training.settings import TrainingSettings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recipe:
+    """The sections of a recipe file."""
+
+    run: Path
+    """Directory of the run: prepared corpus, checkpoints, metrics and the finished model."""
+    data: DataSettings
+    """Which files to learn from."""
+    tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
+    """How text becomes tokens."""
+    model: ModelSettings = field(default_factory=TransformerSettings)
+    """What is trained."""
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    """How it is trained."""
+    search: SearchSettings = field(default_factory=SearchSettings)
+    """How the finished model translates unless told otherwise."""
+
+    def __post_init__(self) -> None:
+        if self.model.embeddings == "shared" and not self.tokenizer.shared:
+            raise ValueError(
+                'model.embeddings = "shared" needs one vocabulary for both languages, but tokenizer.shared is false. '
+                'Set tokenizer.shared = true, or model.embeddings = "tied"'
+            )
+
+
+def load(path: Path, overrides: Sequence[str] = ()) -> Recipe:
+    """Read a recipe file; `overrides` are settings such as `training.updates=500`."""
+    return settings.load(Recipe, path, overrides)

@@ -1,0 +1,157 @@
+"""Beam search over anything that can start, step and pick, by the rules of CTranslate2.
+
+Prefixes are ranked by their plain log-probability; only what has ended is made comparable by length.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn.functional import pad
+
+from saccade.protocol import Decodes, Memory, State
+from saccade.search.history import End, History
+from saccade.search.hypothesis import Hypothesis
+from saccade.search.settings import SearchSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Beam:
+    """The prefixes that still grow, of the sentences that are not done."""
+
+    sentences: Int[Tensor, " batch"]
+    limits: Int[Tensor, " batch"]
+    last: Int[Tensor, "batch width"]
+    """One prefix a sentence before the first step, since all would be alike; then as many as the beam."""
+    log_probs: Float[Tensor, "batch width"]
+    """-inf for the places that a sentence has no prefix for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The likeliest prefixes that are one token longer, best first."""
+
+    parents: Int[Tensor, "batch candidates"]
+    """The row that each one continues."""
+    tokens: Int[Tensor, "batch candidates"]
+    log_probs: Float[Tensor, "batch candidates"]
+
+
+@torch.inference_mode()
+def beam_search(
+    model: Decodes[Memory, State],
+    memory: Memory,
+    *,
+    limits: Int[Tensor, " batch"],
+    bos: int,
+    eos: int,
+    settings: SearchSettings,
+    weights: bool = False,
+    banned: Sequence[int] = (),
+) -> list[list[Hypothesis]]:
+    """Return each sentence's hypotheses, best first; `limits` lie on the model's device."""
+    assert eos not in banned, "every hypothesis would run to its limit"
+    assert bool((limits > 0).all()), "a hypothesis has at least an end"
+    device = limits.device
+    never = torch.tensor(banned, dtype=torch.long, device=device)
+    beam = _first(limits.cpu(), bos)
+    ends: list[list[End]] = [[] for _ in limits]
+    history = History()
+    state = model.start(memory)
+
+    for number in range(max(limits.tolist(), default=0)):
+        # 1. Ask the model what may follow.
+        step, state = model.step(beam.last.flatten().to(device), state, weights=weights)
+        # 2. Rank: twice the beam, so that it can be filled again even if its best candidates all end.
+        candidates = _rank(beam, step.log_probs, 2 * settings.beam, never)
+        # 3. Note what ends: all of it at a sentence's limit.
+        ended = (candidates.tokens == eos) | (beam.limits == number + 1)[:, None]
+        _register(ends, number, beam, candidates, ended[:, : settings.beam])
+        # 4. Go on with the rest, without the sentences that are done.
+        beam, parents = _grow(beam, candidates, ended, ends, settings)
+        history.add(parents, beam.last.flatten().tolist(), step.weights)
+        if not parents:
+            break
+        # 5. Let the model's state follow.
+        if parents != list(range(len(step.log_probs))):
+            state = model.pick(state, torch.tensor(parents, device=device))
+
+    return [history.best(found, eos, settings) for found in ends]
+
+
+def _first(limits: Int[Tensor, " batch"], bos: int) -> Beam:
+    batch = len(limits)
+    return Beam(torch.arange(batch), limits, torch.full((batch, 1), bos), torch.zeros(batch, 1))
+
+
+def _rank(
+    beam: Beam, log_probs: Float[Tensor, "rows vocab"], count: int, banned: Int[Tensor, " banned"]
+) -> Candidates:
+    """The likeliest continuations of each sentence, on the CPU; -inf where there are fewer than `count`."""
+    batch, width = beam.last.shape
+    vocab = log_probs.shape[1]
+    sums = beam.log_probs.to(log_probs.device)[:, :, None] + log_probs.view(batch, width, vocab)
+    sums.index_fill_(2, banned, -torch.inf)
+    top, index = top_stable(sums.flatten(1), count)
+    missing = (0, count - top.shape[1])
+    top, index = pad(top.cpu(), missing, value=-torch.inf), pad(index.cpu(), missing)
+    first_rows = torch.arange(batch)[:, None] * width
+    return Candidates(first_rows + index // vocab, index % vocab, top)
+
+
+def top_stable(
+    values: Float[Tensor, "batch choices"], count: int
+) -> tuple[Float[Tensor, "batch top"], Int[Tensor, "batch top"]]:
+    """`topk` with the lower index first among equals, which `topk` itself does not promise."""
+    top, index = values.topk(min(count + 1, values.shape[1]))
+    inside, outside = top[:, count - 1 : count], top[:, count:]
+    if bool(((inside == outside) & outside.isfinite()).any()):  # a tie at the cut: rare, so it may be slow
+        top, index = values.sort(dim=1, descending=True, stable=True)
+    else:
+        index, by_index = index.sort(dim=1)
+        top, by_value = top.gather(1, by_index).sort(dim=1, descending=True, stable=True)
+        index = index.gather(1, by_value)
+    return top[:, :count], index[:, :count]
+
+
+def _register(
+    ends: list[list[End]], step: int, beam: Beam, candidates: Candidates, ended: Bool[Tensor, "batch beam"]
+) -> None:
+    """Note where hypotheses end in this step; only candidates that rank within the beam may."""
+    exists = candidates.log_probs[:, : ended.shape[1]] != -torch.inf
+    row, rank = (ended & exists).nonzero(as_tuple=True)
+    for sentence, *end in zip(
+        beam.sentences[row].tolist(),
+        rank.tolist(),
+        candidates.parents[row, rank].tolist(),
+        candidates.tokens[row, rank].tolist(),
+        candidates.log_probs[row, rank].tolist(),
+        strict=True,
+    ):
+        ends[sentence].append(End(step, *end))
+
+
+def _grow(
+    beam: Beam,
+    candidates: Candidates,
+    ended: Bool[Tensor, "batch candidates"],
+    ends: list[list[End]],
+    settings: SearchSettings,
+) -> tuple[Beam, list[int]]:
+    """The next beam, and the row that each of its prefixes continues."""
+    best = ended.sort(dim=1, stable=True).indices[:, : settings.beam]
+    log_probs = candidates.log_probs.masked_fill(ended, -torch.inf).gather(1, best)
+    tokens, parents = candidates.tokens.gather(1, best), candidates.parents.gather(1, best)
+    done = torch.tensor([_done(ends[sentence], settings) for sentence in beam.sentences.tolist()])
+    on = ~done & (log_probs[:, 0] != -torch.inf)
+    return Beam(beam.sentences[on], beam.limits[on], tokens[on], log_probs[on]), parents[
+        on
+    ].flatten().tolist()
+
+
+def _done(ends: list[End], settings: SearchSettings) -> bool:
+    if settings.length_penalty == 0:  # a best candidate that has ended can then not be overtaken
+        return len(ends) >= settings.n_best and any(end.rank == 0 for end in ends)
+    return len(ends) >= settings.beam

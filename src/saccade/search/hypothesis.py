@@ -1,0 +1,47 @@
+"""What a search returns, and how hypotheses of different lengths are made comparable."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from saccade.search.settings import SearchSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One way to translate a sentence."""
+
+    ids: tuple[int, ...]
+    """The tokens, without the end of sentence."""
+    log_prob: float
+    """The log-probability of the tokens, the end of sentence included."""
+    score: float
+    """What ranks: the log-probability made comparable between lengths."""
+    finished: bool
+    """It ended by itself; otherwise it was cut off at its limit."""
+    weights: Mapping[str, Float[Tensor, "heads target source"]] = field(compare=False, repr=False)
+    """What was attended to for each token, the end of sentence included; empty unless asked for."""
+
+
+def score(log_prob: float, length: int, settings: SearchSettings) -> float:
+    """Rank a hypothesis of so many tokens, the end of sentence not counted.
+
+    `gnmt` is equation 14 of Wu et al. 2016. `length` is CTranslate2's, where an empty hypothesis ranks last.
+    """
+    if settings.penalty == "gnmt":
+        return log_prob / math.pow((5 + length) / 6, settings.length_penalty)
+    if length == 0 and settings.length_penalty > 0:
+        return -math.inf
+    return log_prob / math.pow(length, settings.length_penalty)
+
+
+def stack_weights(
+    steps: Sequence[Mapping[str, Float[Tensor, "rows heads source"]]], rows: Sequence[int]
+) -> dict[str, Float[Tensor, "heads target source"]]:
+    """The weights of one hypothesis, which was row `rows[n]` of step n."""
+    path = [*zip(steps, rows, strict=True)]
+    return {name: torch.stack([step[name][row] for step, row in path], dim=1) for name in steps[0]}

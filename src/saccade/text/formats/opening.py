@@ -1,0 +1,110 @@
+"""Lines of text files, plain or compressed (gzip, zstd, told by content), streamed in constant memory.
+
+Only "\\n" ends a line, so that line n of one file stays beside line n of another whatever else a line holds.
+"""
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import zstandard
+
+from saccade.errors import DataError
+
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_BOM = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def open_text(path: Path, *, key: str = "") -> Iterator[str]:
+    """The lines of a UTF-8 file without their ends; `key` is the setting that names it, for messages."""
+    with open_bytes(path, key=key) as file:
+        number = 0
+        try:
+            for number, raw in enumerate(_decompressed(file), start=1):
+                line = raw.removesuffix(b"\n").removesuffix(b"\r")
+                if number == 1:
+                    line = line.removeprefix(_BOM)
+                yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise _not_utf8(path, number, error) from None
+        except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
+            raise DataError(
+                f"{path} must be a complete compressed file, but it is damaged after line {number}: {error}. "
+                "Copy or download it again."
+            ) from None
+
+
+def open_bytes(path: Path, *, key: str = "") -> BinaryIO:
+    """The file as it stands, or a message that says why it cannot be had."""
+    named = f", named by {key}," if key else ""
+    if path.is_dir():
+        raise DataError(f"{path}{named} must be a text file, but it is a directory. Name the file inside it.")
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        raise DataError(
+            f"The file {path}{named} must exist, but it does not. Check the path; in a recipe, relative ones "
+            "start from the recipe's own directory. docs/data.md says where the public data sets come from."
+        ) from None
+    except OSError as error:
+        raise DataError(
+            f"The file {path}{named} must be readable, but it is not: {error.strerror}. "
+            "Check its permissions."
+        ) from None
+
+
+def _decompressed(file: BinaryIO) -> Iterable[bytes]:
+    head = file.read(4)
+    file.seek(0)
+    if head.startswith(_GZIP):
+        return io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 16)
+    if head.startswith(_ZSTD):
+        return io.BufferedReader(_ZstdReader(file), 1 << 16)
+    return file
+
+
+class _ZstdReader(io.RawIOBase):
+    """Zstd frames, one after another; unlike zstandard's own reader it notices a file cut short."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._within_frame = False
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not self._ready:
+            if not (chunk := self._next_chunk()):
+                return 0
+            self._ready = self._frame.decompress(chunk)
+            self._within_frame = not self._frame.eof
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def _next_chunk(self) -> bytes:
+        chunk = self._frame.unused_data or self._file.read(1 << 16)
+        if self._frame.eof:
+            self._frame = zstandard.ZstdDecompressor().decompressobj()
+        if not chunk and self._within_frame:
+            raise EOFError("Compressed file ended before the end-of-stream marker was reached")
+        return chunk
+
+
+def _not_utf8(path: Path, number: int, error: UnicodeDecodeError) -> DataError:
+    utf16 = number == 1 and error.object.startswith(_UTF16)
+    known = "UTF-16" if utf16 else "its real encoding (such as WINDOWS-1252 or GB18030)"
+    return DataError(
+        f"{path} must be UTF-8 text, but byte {error.start + 1} of line {number} is "
+        f"0x{error.object[error.start]:02X}, which is not. Convert the file from {known}, for example with: "
+        f"iconv -f {'UTF-16' if utf16 else 'WINDOWS-1252'} -t UTF-8 {path} > {path.stem}.utf8{path.suffix}"
+    )

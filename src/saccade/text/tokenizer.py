@@ -1,0 +1,318 @@
+"""SentencePiece as we use it: raw text in, ids out, the same text back; specials have fixed ids.
+
+Text is normalised by `normalize` first and SentencePiece's own normaliser is the identity, so that full-width
+punctuation survives and a span always refers to `normalize(text)`.
+"""
+
+import hashlib
+import io
+import random
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import sentencepiece
+
+from saccade.errors import DataError, ModelError
+from saccade.text.normalize import normalize
+
+PAD, UNK, BOS, EOS = 0, 1, 2, 3
+SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
+
+Kind = Literal["bpe", "unigram", "char"]
+
+sentencepiece.set_min_log_level(3)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenizerSettings:
+    """How the subword vocabulary is learned."""
+
+    kind: Kind = "bpe"
+    """`bpe` (byte-pair encoding), `unigram` (unigram language model) or `char` (single characters)."""
+    vocabulary: int = 8000
+    """Number of pieces, specials included; a corpus too small for so many gives fewer."""
+    shared: bool = True
+    """One vocabulary for both languages; `false` learns one for each."""
+    byte_fallback: bool = True
+    """Characters outside the vocabulary are spelled in bytes, so that nothing is ever unknown."""
+    split_digits: bool = False
+    """Every digit is a piece of its own."""
+    character_coverage: float = 1.0
+    """Share of the corpus's characters that get a piece each; 0.9995 suits Chinese and Japanese."""
+    max_sentences: int = 2_000_000
+    """Learned on a random sample of at most so many lines."""
+
+    def __post_init__(self) -> None:
+        if self.vocabulary < 5:
+            raise ValueError(f"vocabulary must be at least 5 (4 are specials), not {self.vocabulary}")
+        if not 0.9 <= self.character_coverage <= 1.0:
+            raise ValueError(f"character_coverage must be from 0.9 to 1.0, not {self.character_coverage}")
+        if self.max_sentences < 1:
+            raise ValueError(f"max_sentences must be at least 1, not {self.max_sentences}")
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A text in pieces, with the characters of `normalize(text)` that each stands for.
+
+    Spans follow one another without gaps. Of a character spelled in bytes, the last byte carries the span and
+    those before it have an empty one; so has the mark of a space that SentencePiece put before the text.
+    """
+
+    ids: tuple[int, ...]
+    pieces: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+
+
+class Tokenizer:
+    """A SentencePiece model whose specials are ours."""
+
+    def __init__(self, model: bytes, *, origin: str = "the tokenizer") -> None:
+        """`model` is the content of a model file; `origin` names it in messages."""
+        self._processor = sentencepiece.SentencePieceProcessor()
+        try:
+            self._processor.LoadFromSerializedProto(model)
+        except RuntimeError:
+            raise ModelError(
+                f"{origin} must be a SentencePiece model, but it cannot be read as one. SentencePiece writes "
+                "two files, and the `.vocab` file only lists the pieces: give the `.model` file. If this "
+                "is it, it is damaged: make it again with `saccade prepare`."
+            ) from None
+        found = tuple(self.piece(id) for id in range(min(4, len(self))))
+        if found != SPECIALS:
+            raise ModelError(
+                f"{origin} must begin with the pieces {' '.join(SPECIALS)} (ids 0 to 3), but it begins with "
+                f"{' '.join(found)}. Use a tokenizer that `saccade prepare` learned, or learn one with "
+                "SentencePiece's options pad_id=0, unk_id=1, bos_id=2, eos_id=3."
+            )
+        self._model = model
+        self.checksum = hashlib.sha256(model).hexdigest()
+
+    @classmethod
+    def learn(cls, lines: Iterable[str], settings: TokenizerSettings, seed: int) -> "Tokenizer":
+        """Learn in memory; the same lines, settings and seed give the same bytes."""
+        writer = io.BytesIO()
+        sample = _sample_lines(lines, settings.max_sentences, seed)
+        if not sample:
+            raise DataError(
+                "A tokenizer is learned from text, but no line of the corpus holds any. "
+                "Check that the files under data.train are the right ones."
+            )
+        try:
+            sentencepiece.SentencePieceTrainer.Train(
+                sentence_iterator=iter(sample),
+                model_writer=writer,
+                model_type=settings.kind,
+                vocab_size=settings.vocabulary,
+                hard_vocab_limit=False,
+                character_coverage=settings.character_coverage,
+                byte_fallback=settings.byte_fallback,
+                split_digits=settings.split_digits,
+                normalization_rule_name="identity",
+                max_sentence_length=2**30,  # in bytes; longer lines would be skipped without a word
+                pad_id=PAD,
+                unk_id=UNK,
+                bos_id=BOS,
+                eos_id=EOS,
+                num_threads=1,  # the model depends on the number of threads
+                minloglevel=3,
+            )
+        except RuntimeError as error:
+            raise _learning_error(str(error), settings) from None
+        return cls(writer.getvalue())
+
+    @classmethod
+    def load(cls, path: Path) -> "Tokenizer":
+        try:
+            model = path.read_bytes()
+        except OSError as error:
+            raise ModelError(
+                f"{path} must be a SentencePiece model file, but it cannot be read: {error.strerror}. "
+                "Check the path; `saccade prepare` writes the tokenizers beside the prepared corpus."
+            ) from None
+        return cls(model, origin=str(path))
+
+    def save(self, path: Path) -> None:
+        path.write_bytes(self._model)
+
+    def __len__(self) -> int:
+        return self._processor.get_piece_size()
+
+    def piece(self, id: int) -> str:
+        return self._processor.id_to_piece(id)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids without <s> and </s>."""
+        ids: list[int] = self._processor.encode(normalize(text))
+        return ids
+
+    def encode_many(self, texts: Iterable[str]) -> list[list[int]]:
+        """`encode` of every text, on all cores."""
+        ids: list[list[int]] = self._processor.encode([normalize(text) for text in texts])
+        return ids
+
+    def encode_with_spans(self, text: str) -> Encoded:
+        mapping = self._processor.encode_as_offset_mapping(normalize(text))
+        return Encoded(tuple(mapping["ids"]), tuple(mapping["pieces"]), tuple(mapping["offsets"]))
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text; <pad>, <s> and </s> are dropped, <unk> is shown as `⁇`."""
+        text: str = self._processor.decode([int(id) for id in ids])
+        return text
+
+    def sample(
+        self, text: str, rng: np.random.Generator, *, dropout: float = 0.1, alpha: float = 0.1
+    ) -> list[int]:
+        """A random segmentation for subword regularisation, reproducible from `rng` alone.
+
+        BPE leaves out each merge with probability `dropout` (Provilkov et al. 2020, algorithm 1). A unigram
+        model draws a segmentation with its probability to the power `alpha` (Kudo 2018, l = ∞). Single
+        characters have one segmentation only.
+        """
+        words = ["▁" + word for word in normalize(text).split(" ") if word]
+        match self.kind:
+            case "bpe":
+                segments = [piece for word in words for piece in self._merge(word, rng, dropout)]
+            case "unigram":
+                segments = [piece for word in words for piece in self._draw(word, rng, alpha)]
+            case "char":
+                segments = list("".join(words))
+        return self._ids(segments)
+
+    @cached_property
+    def kind(self) -> Kind:
+        pieces = self._pieces.values()
+        if all(score == -rank for rank, (_, score) in enumerate(pieces)):  # BPE: a merge's rank is its score
+            return "bpe"
+        return "char" if self._longest == 1 else "unigram"
+
+    @cached_property
+    def _pieces(self) -> dict[str, tuple[int, float]]:
+        """Id and score of every piece that is neither a special nor a byte, in the order of ids."""
+        processor = self._processor
+        return {
+            processor.id_to_piece(id): (id, processor.get_score(id))
+            for id in range(len(self))
+            if not (processor.is_control(id) or processor.is_unknown(id) or processor.is_byte(id))
+        }
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(map(len, self._pieces), default=1)
+
+    @cached_property
+    def _unknown(self) -> float:
+        """Score of a character that is no piece, as SentencePiece defines it."""
+        return min(score for _, score in self._pieces.values()) - 10.0
+
+    def _merge(self, word: str, rng: np.random.Generator, dropout: float) -> list[str]:
+        symbols = list(word)
+        while True:
+            merges = [
+                (self._pieces[left + right][1], -place)
+                for place, (left, right) in enumerate(pairwise(symbols))
+                if left + right in self._pieces and rng.random() >= dropout
+            ]
+            if not merges:
+                return symbols
+            place = -max(merges)[1]
+            symbols[place : place + 2] = [symbols[place] + symbols[place + 1]]
+
+    def _draw(self, word: str, rng: np.random.Generator, alpha: float) -> list[str]:
+        """Forward filtering, backward sampling over the lattice of pieces."""
+        arcs: list[list[tuple[int, float]]] = [[]]  # to each end: where the piece starts, log-mass so far
+        total = [0.0]
+        for end in range(1, len(word) + 1):
+            here = []
+            for start in range(max(0, end - self._longest), end):
+                if word[start:end] in self._pieces:
+                    here.append((start, total[start] + alpha * self._pieces[word[start:end]][1]))
+                elif end - start == 1:
+                    here.append((start, total[start] + alpha * self._unknown))
+            arcs.append(here)
+            total.append(float(np.logaddexp.reduce([mass for _, mass in here])))
+        segments = []
+        end = len(word)
+        while end > 0:
+            weights = np.exp([mass - total[end] for _, mass in arcs[end]])
+            start = arcs[end][rng.choice(len(weights), p=weights / weights.sum())][0]
+            segments.append(word[start:end])
+            end = start
+        return segments[::-1]
+
+    def _ids(self, segments: Sequence[str]) -> list[int]:
+        ids: list[int] = []
+        first_byte = self._processor.piece_to_id("<0x00>")
+        for segment in segments:
+            if segment in self._pieces:
+                ids.append(self._pieces[segment][0])
+            elif first_byte != UNK:
+                ids.extend(first_byte + byte for byte in segment.encode())
+            elif not ids or ids[-1] != UNK:  # SentencePiece, too, makes one <unk> of unknown neighbours
+                ids.append(UNK)
+        return ids
+
+
+@dataclass(frozen=True)
+class Tokenizers:
+    """The tokenizers of both sides, which may be one and the same."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @property
+    def shared(self) -> bool:
+        return self.source.checksum == self.target.checksum
+
+    def save(self, directory: Path) -> None:
+        """Write `tokenizer.spm` if shared, else `source.spm` and `target.spm`."""
+        if self.shared:
+            self.source.save(directory / "tokenizer.spm")
+        else:
+            self.source.save(directory / "source.spm")
+            self.target.save(directory / "target.spm")
+
+    @classmethod
+    def load(cls, directory: Path) -> "Tokenizers":
+        shared, source, target = (directory / f"{name}.spm" for name in ("tokenizer", "source", "target"))
+        if shared.exists():
+            tokenizer = Tokenizer.load(shared)
+            return cls(tokenizer, tokenizer)
+        if source.exists() and target.exists():
+            return cls(Tokenizer.load(source), Tokenizer.load(target))
+        raise ModelError(
+            f"{directory} must hold tokenizer.spm, or source.spm and target.spm, but it does not. "
+            "Check that the path is a model or a prepared corpus, and that it was copied completely."
+        )
+
+
+def _sample_lines(lines: Iterable[str], limit: int, seed: int) -> list[str]:
+    """At most `limit` of the lines that hold text, each as likely as any other, in one pass."""
+    rng = random.Random(seed)
+    sample: list[str] = []
+    for count, line in enumerate(filter(None, map(normalize, lines))):
+        if count < limit:
+            sample.append(line)
+        elif (place := rng.randrange(count + 1)) < limit:
+            sample[place] = line
+    return sample
+
+
+def _learning_error(message: str, settings: TokenizerSettings) -> DataError:
+    if needed := re.search(r"smaller than required_chars. \d+ vs (\d+)", message):
+        return DataError(
+            f"tokenizer.vocabulary must be at least {needed[1]} for this corpus, to hold its characters, the "
+            f"specials{' and the 256 bytes' if settings.byte_fallback else ''}, but it is "
+            f"{settings.vocabulary}. Raise it, or lower tokenizer.character_coverage (0.9995 is usual for "
+            f"Chinese){', or set tokenizer.byte_fallback to false' if settings.byte_fallback else ''}."
+        )
+    return DataError(
+        f"SentencePiece could not learn a tokenizer from this corpus; it says: {message}. "
+        "Check that the corpus holds text, and the settings under [tokenizer]."
+    )

@@ -1,0 +1,249 @@
+"""The training loop: batches in, updates made, validated, saved; stopped at any moment, it goes on where it was."""
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import Protocol
+
+import torch
+from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
+
+from saccade.data.batch import Batch, collate
+from saccade.data.prepare import Prepared
+from saccade.data.sampler import Position, Sampler
+from saccade.directory import ModelDirectory
+from saccade.engines.torch import fill
+from saccade.errors import CheckpointError, ModelError
+from saccade.models.build import Model, build
+from saccade.nn import dropout
+from saccade.training import checkpoint, machine
+from saccade.training.checkpoint import Progress, parameters
+from saccade.training.loss import smoothed_loss_chunked
+from saccade.training.run import Run
+from saccade.training.schedule import learning_rate, paper_rate
+from saccade.training.validation import Validation, Validator
+
+
+class Reporter(Protocol):
+    """Whoever watches a training: a progress display, a log, a test."""
+
+    def started(self, model: Model, progress: Progress, passed_over: list[CheckpointError]) -> None: ...
+    def updated(self, progress: Progress, loss: float, rate: float) -> None: ...
+    def validated(self, validation: Validation, is_best: bool) -> None: ...
+    def averaged(self, validation: Validation, num_checkpoints: int, is_best: bool) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a training ended."""
+
+    progress: Progress
+    interrupted: bool
+
+
+class Training:
+    """A model on its way: what changes from update to update, and the steps it takes."""
+
+    def __init__(self, run: Run, prepared: Prepared, reporter: Reporter) -> None:
+        self.run, self.prepared, self.reporter = run, prepared, reporter
+        self.settings = run.recipe.training
+        self.device = machine.use(self.settings.device, self.settings.threads)
+        dropout.seed(self.settings.seed)  # before the parameters are drawn
+        self.model = self._built().to(self.device)
+        first, second = self.settings.adam_betas
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(), betas=(first, second), eps=self.settings.adam_epsilon, fused=True
+        )
+        self.highest_rate = self.settings.learning_rate or paper_rate(
+            run.recipe.model.d_model, self.settings.warmup
+        )
+        self.validate = Validator(
+            prepared.valid_examples, prepared.tokenizers, run.recipe.data.target_language, self.settings
+        )
+        self.progress = Progress()
+
+    def fit(self) -> Outcome:
+        """Train until the updates are done, patience ends or someone interrupts."""
+        self._resume()
+        sampler = Sampler(
+            self.prepared.train.lengths, max_tokens=self.settings.batch_tokens, seed=self.settings.seed
+        )
+        batches = sampler.batches(self.progress.position)
+        with _interruptible() as interrupted:
+            while self.progress.update < self.settings.updates and not self._out_of_patience():
+                self._update(batches)
+                if self._due(self.settings.validate_every):
+                    self._validate()
+                if self._due(self.settings.checkpoint_every):
+                    self._save()
+                if interrupted():
+                    self._save()
+                    return Outcome(self.progress, interrupted=True)
+        self._finish()
+        return Outcome(self.progress, interrupted=False)
+
+    def _built(self) -> Model:
+        tokenizers, recipe = self.prepared.tokenizers, self.run.recipe
+        model = build(recipe.model, len(tokenizers.source), len(tokenizers.target))
+        if path := self.settings.warm_start:
+            given = ModelDirectory.open(path)
+            if given.tokenizers.checksums != tokenizers.checksums:
+                raise ModelError(
+                    f"A warm start needs the tokenizers that {path} was trained with, but this run has others. "
+                    "Name the old ones with `tokenizer.reuse`."
+                )
+            fill(model, given.parameters(), origin=str(path))
+        return model
+
+    def _resume(self) -> None:
+        found, damaged = self.run.newest()
+        if found is not None:
+            found.restore(self.model, self.optimizer)
+            self.progress = found.progress
+        self.run.forget_after(self.progress.update)
+        self.reporter.started(self.model, self.progress, damaged)
+
+    def _update(self, batches: Iterator[tuple[Position, list[int]]]) -> None:
+        """One step of the optimizer, on the gradients of one batch or of several."""
+        began = time.perf_counter()
+        number = self.progress.update + 1
+        dropout.seed(self.settings.seed, number)
+        rate = learning_rate(number, highest=self.highest_rate, warmup=self.settings.warmup)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+
+        position, collated = self._collated(batches)
+        num_tokens = sum(int(batch.target_mask.sum()) for batch in collated)
+        self.model.train()
+        self.optimizer.zero_grad()
+        loss = 0.0
+        for batch in collated:
+            part = self._loss(batch) / num_tokens
+            part.backward()
+            loss += part.item()
+        if self.settings.clip_norm:
+            clip_grad_norm_(self.model.parameters(), self.settings.clip_norm)
+        self.optimizer.step()
+
+        self.progress = replace(
+            self.progress,
+            update=number,
+            position=position,
+            tokens=self.progress.tokens + num_tokens,
+            seconds=self.progress.seconds + time.perf_counter() - began,
+        )
+        self._note(loss, rate)
+
+    def _collated(self, batches: Iterator[tuple[Position, list[int]]]) -> tuple[Position, list[Batch]]:
+        collated = []
+        for _ in range(self.settings.accumulate):
+            position, rows = next(batches)
+            sources, targets = zip(*(self.prepared.train[row] for row in rows), strict=True)
+            collated.append(collate(sources, targets).to(self.device))
+        return position, collated
+
+    def _loss(self, batch: Batch) -> Tensor:
+        """Summed over the batch's target tokens; padding is left out before the output layer."""
+        hidden = self.model(batch)[batch.target_mask]
+        target = batch.target[batch.target_mask]
+        return smoothed_loss_chunked(hidden, self.model.output_weight, target, self.settings.label_smoothing)
+
+    def _note(self, loss: float, rate: float) -> None:
+        self.reporter.updated(self.progress, loss, rate)
+        if self._due(self.settings.log_every):
+            self.run.log(
+                update=self.progress.update,
+                epoch=self.progress.position.epoch,
+                loss=round(loss, 5),
+                learning_rate=rate,
+                tokens=self.progress.tokens,
+                seconds=round(self.progress.seconds, 2),
+            )
+
+    def _validate(self) -> None:
+        validation = self.validate(self.model, self.progress.update)
+        is_best = self._is_best(validation)
+        if is_best:
+            self._keep_as_best(validation, parameters(self.model), f"update {self.progress.update:,}")
+        else:
+            self.progress = replace(self.progress, stale=self.progress.stale + 1)
+        self.run.log(
+            update=validation.update, valid_loss=round(validation.loss, 5), valid_bleu=round(validation.bleu, 3)
+        )
+        self.reporter.validated(validation, is_best)
+
+    def _is_best(self, validation: Validation) -> bool:
+        return self.progress.best is None or validation.worth(self.settings.best_by) > self.progress.best
+
+    def _keep_as_best(self, validation: Validation, values: checkpoint.Arrays, origin: str) -> None:
+        self.progress = replace(
+            self.progress,
+            best=validation.worth(self.settings.best_by),
+            best_update=validation.update,
+            stale=0,
+        )
+        story = (
+            f"Parameters of {origin}, after {self.progress.seconds / 60:.1f} minutes of training on "
+            f"{self.progress.tokens:,} target tokens.\n"
+            f"On the validation set: BLEU {validation.bleu:.2f} (beam {self.settings.validation_beam}), "
+            f"perplexity {validation.perplexity:.3f} per token."
+        )
+        self.run.save_model(values, self.prepared, story)
+
+    def _save(self) -> None:
+        checkpoint.save(self.run.checkpoints, self.model, self.optimizer, self.progress)
+        checkpoint.prune(self.run.checkpoints, max(self.settings.keep, self.settings.average))
+
+    def _finish(self) -> None:
+        """A last checkpoint and validation if they are not there, and the average of the last checkpoints."""
+        if not self._due(self.settings.checkpoint_every):
+            self._save()
+        if not self._due(self.settings.validate_every):
+            self._validate()
+        sound = [checkpoint.check(path) for path in checkpoint.every(self.run.checkpoints)[: self.settings.average]]
+        if len(sound) < 2:
+            return
+        averaged = checkpoint.average(sound)
+        fill(self.model, dict(averaged), origin="the averaged checkpoints")
+        validation = self.validate(self.model, self.progress.update)
+        is_best = self._is_best(validation)
+        if is_best:
+            self._keep_as_best(validation, averaged, f"{len(sound)} checkpoints, averaged")
+        self.reporter.averaged(validation, len(sound), is_best)
+
+    def _due(self, every: int) -> bool:
+        return self.progress.update % every == 0
+
+    def _out_of_patience(self) -> bool:
+        return 0 < self.settings.patience <= self.progress.stale
+
+
+@contextmanager
+def _interruptible() -> Iterator["Interrupted"]:
+    """Turn the first Ctrl-C or SIGTERM into a question that the loop asks; a second one acts at once."""
+    asked = Interrupted()
+    before = {number: signal.signal(number, asked.note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Interrupted:
+    """Whether someone has asked to stop."""
+
+    def __init__(self) -> None:
+        self._asked = False
+
+    def __call__(self) -> bool:
+        return self._asked
+
+    def note(self, number: int, frame: FrameType | None) -> None:
+        if self._asked:
+            raise KeyboardInterrupt
+        self._asked = True

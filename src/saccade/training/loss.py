@@ -1,0 +1,66 @@
+"""Label-smoothed cross-entropy (Szegedy et al. 2016; Vaswani et al. 2017, §5.4), plain and in chunks."""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import cross_entropy, linear
+
+CHUNK = 256
+
+
+def smoothed_loss(
+    hidden: Float[Tensor, "positions d_model"],
+    output: Float[Tensor, "vocab d_model"],
+    target: Int[Tensor, " positions"],
+    smoothing: float,
+) -> Float[Tensor, ""]:
+    """Sum over positions of the cross-entropy between the model and the smoothed target: the readable twin.
+
+    The target's token has probability 1 - smoothing + smoothing / vocab, every other token smoothing / vocab.
+    """
+    return cross_entropy(linear(hidden, output), target, label_smoothing=smoothing, reduction="sum")
+
+
+def smoothed_loss_chunked(
+    hidden: Float[Tensor, "positions d_model"],
+    output: Float[Tensor, "vocab d_model"],
+    target: Int[Tensor, " positions"],
+    smoothing: float,
+) -> Float[Tensor, ""]:
+    """`smoothed_loss` with its gradients, a few hundred positions at a time in one buffer.
+
+    The (positions × vocab) scores, by far the largest tensor of a small model, never exist as a whole.
+    """
+    loss: Tensor = _Chunked.apply(hidden, output, target, smoothing)  # type: ignore[no-untyped-call]
+    return loss
+
+
+class _Chunked(torch.autograd.Function):
+    """Loss and gradients in one pass: softmax minus the smoothed target is the gradient of the scores."""
+
+    @staticmethod
+    def forward(ctx: Any, hidden: Tensor, output: Tensor, target: Tensor, smoothing: float) -> Tensor:
+        to_hidden, to_output = torch.empty_like(hidden), torch.zeros_like(output)
+        buffer = hidden.new_empty(min(CHUNK, len(hidden)), len(output))
+        share = smoothing / len(output)
+        loss = hidden.new_zeros((), dtype=torch.float64)
+        for start in range(0, len(hidden), CHUNK):
+            states, wanted = hidden[start : start + CHUNK], target[start : start + CHUNK, None]
+            scores = torch.mm(states, output.t(), out=buffer[: len(states)])
+            said = (1 - smoothing) * scores.gather(1, wanted).sum() + share * scores.sum()
+            highest = scores.amax(dim=1, keepdim=True)
+            total = scores.sub_(highest).exp_().sum(dim=1, keepdim=True)
+            loss += (total.log() + highest).sum() - said
+            gradient = scores.div_(total).sub_(share)
+            gradient.scatter_add_(1, wanted, gradient.new_full(wanted.shape, smoothing - 1))
+            torch.mm(gradient, output, out=to_hidden[start : start + CHUNK])
+            to_output.addmm_(gradient.t(), states)
+        ctx.save_for_backward(to_hidden, to_output)
+        return loss.to(hidden.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        to_hidden, to_output = ctx.saved_tensors
+        return to_hidden * gradient, to_output * gradient, None, None

@@ -1,0 +1,35 @@
+"""What the process asks of the machine before it trains: threads, and memory that is kept rather than given back."""
+
+import ctypes
+import sys
+
+import torch
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+KEEP_BYTES = 1 << 30
+
+
+def keep_freed_memory() -> None:
+    """Let glibc reuse freed tensors instead of returning their pages to the system after every step.
+
+    A training step frees and asks for the same large blocks again; each round trip costs a page fault per 4 KiB.
+    Worth a factor of 1.6 for a tiny model on two cores.
+    """
+    if sys.platform != "linux":
+        return
+    try:
+        mallopt = ctypes.CDLL("libc.so.6").mallopt
+    except (OSError, AttributeError):  # another C library: nothing to tune
+        return
+    mallopt(M_MMAP_THRESHOLD, KEEP_BYTES)
+    mallopt(M_TRIM_THRESHOLD, KEEP_BYTES)
+
+
+def use(device: str, threads: int | None) -> torch.device:
+    """Choose the device ("auto" takes a GPU if there is one) and the number of CPU threads."""
+    keep_freed_memory()
+    if threads is not None:
+        torch.set_num_threads(threads)
+    if device != "auto":
+        return torch.device(device)
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")

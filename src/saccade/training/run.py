@@ -1,0 +1,125 @@
+"""A run directory: what a training leaves behind, and what it goes on from.
+
+    recipe.toml      the resolved recipe
+    corpus/          the prepared corpus
+    checkpoints/     see checkpoint.py
+    metrics.jsonl    a line for every few updates and for every validation
+    tensorboard/     if asked for
+    model/           the best model so far; at the end, the finished one
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from saccade import directory, settings
+from saccade.data.prepare import Prepared
+from saccade.errors import SettingsError
+from saccade.recipe import Recipe
+from saccade.training import checkpoint
+from saccade.training.checkpoint import Arrays, Checkpoint, CheckpointError
+
+MAY_CHANGE = (
+    "run",
+    "search.",
+    "training.updates",
+    "training.validate_every",
+    "training.validation_",
+    "training.patience",
+    "training.checkpoint_every",
+    "training.keep",
+    "training.average",
+    "training.log_every",
+    "training.tensorboard",
+    "training.device",
+    "training.threads",
+)
+"""Settings that a run may go on with changed: they do not alter what the updates so far have meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The directory of one training."""
+
+    path: Path
+    recipe: Recipe
+
+    @classmethod
+    def open(cls, recipe: Recipe) -> "Run":
+        """A new run directory, or one that this recipe may go on with."""
+        run = cls(recipe.run, recipe)
+        stored = run.path / "recipe.toml"
+        if stored.is_file():
+            before = settings.load(Recipe, stored)
+            refused = [
+                change for change in settings.differences(before, recipe) if not change.startswith(MAY_CHANGE)
+            ]
+            if refused:
+                raise SettingsError(
+                    f"The run in {run.path} was started with other settings. Undo these changes to go on with it, "
+                    "or give the new recipe a `run` directory of its own",
+                    refused,
+                )
+        run.path.mkdir(parents=True, exist_ok=True)
+        stored.write_text(settings.dump(recipe), encoding="utf-8")
+        return run
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def model(self) -> Path:
+        return self.path / "model"
+
+    def newest(self) -> tuple[Checkpoint | None, list[CheckpointError]]:
+        """Where to go on from, and the damaged checkpoints passed over."""
+        return checkpoint.newest(self.checkpoints)
+
+    def log(self, **metrics: Any) -> None:
+        """Append a line to metrics.jsonl."""
+        with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(metrics) + "\n")
+
+    def forget_after(self, update: int) -> None:
+        """Drop the metrics of updates that will be done again."""
+        path = self.path / "metrics.jsonl"
+        if path.is_file():
+            lines = path.read_text(encoding="utf-8").splitlines()
+            kept = [line for line in lines if line.endswith("}") and json.loads(line)["update"] <= update]
+            path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+
+    def save_model(self, parameters: Arrays, prepared: Prepared, story: str) -> None:
+        """Write the model directory, in place of the one that was there."""
+        data = self.recipe.data
+        description = directory.Description(
+            source_language=data.source_language,
+            target_language=data.target_language,
+            max_tokens=data.max_tokens,
+            model=self.recipe.model,
+            search=self.recipe.search,
+        )
+        directory.save(self.model, description, prepared.tokenizers, parameters, card(self.recipe, prepared, story))
+
+
+def card(recipe: Recipe, prepared: Prepared, story: str) -> str:
+    """What people should know of a model before they use it."""
+    data = recipe.data
+    corpora = "\n".join(f"- {' and '.join(path.name for path in corpus.paths)}" for corpus in data.train)
+    return f"""# {data.source_language} → {data.target_language}, {recipe.model.kind}
+
+{story}
+
+## Data
+
+{len(prepared.train):,} pairs after cleaning, from
+{corpora}
+
+Validation: {len(prepared.valid_examples):,} pairs.
+
+## Use
+
+Sentences of up to {data.max_tokens} tokens from {data.source_language} to {data.target_language}, of the kind
+found in the data above. Other text is translated too, and less well. It inherits the errors and biases of its data.
+"""

@@ -1,0 +1,65 @@
+"""How good a model is on the validation set: loss in nats per token, and BLEU of its translations."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from saccade.data.corpus import Example
+from saccade.engines.torch import TorchEngine
+from saccade.evaluation.scores import bleu
+from saccade.models.build import Model
+from saccade.search.settings import SearchSettings
+from saccade.text.tokenizer import Tokenizers
+from saccade.training.settings import TrainingSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """The figures of one validation."""
+
+    update: int
+    loss: float
+    """Negative log-likelihood per target token, in nats, without label smoothing."""
+    bleu: float
+    sample: tuple[str, str]
+    """A source and its translation, to look at."""
+
+    @property
+    def perplexity(self) -> float:
+        return math.exp(min(self.loss, 100.0))
+
+    def worth(self, best_by: str) -> float:
+        """What makes this the best so far; higher is better."""
+        return self.bleu if best_by == "bleu" else -self.loss
+
+
+class Validator:
+    """The validation set, encoded once."""
+
+    def __init__(
+        self, examples: Sequence[Example], tokenizers: Tokenizers, language: str, settings: TrainingSettings
+    ) -> None:
+        self.examples = examples
+        self.decode = tokenizers.target.decode
+        self.language = language
+        self.settings = settings
+        self.sources = tokenizers.source.encode_many(example.source for example in examples)
+        self.targets = tokenizers.target.encode_many(example.target for example in examples)
+
+    def __call__(self, model: Model, update: int) -> Validation:
+        """Score all known translations, translate the first of the sources anew, and compare."""
+        engine = TorchEngine(model)
+        log_probs = engine.score(self.sources, self.targets)
+        num_tokens = sum(len(target) + 1 for target in self.targets)
+
+        first = self.examples[: self.settings.validation_sentences]
+        search = SearchSettings(beam=self.settings.validation_beam)
+        found = engine.translate(self.sources[: len(first)], search)
+        texts = [self.decode(hypotheses[0].ids) for hypotheses in found]
+        chosen = update % len(first)
+        return Validation(
+            update=update,
+            loss=-sum(log_probs) / num_tokens,
+            bleu=bleu(texts, [example.target for example in first], self.language),
+            sample=(first[chosen].source, texts[chosen]),
+        )

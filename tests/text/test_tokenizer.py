@@ -1,0 +1,221 @@
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from saccade.text.normalize import normalize
+from saccade.text.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizer, Tokenizers, TokenizerSettings
+
+Learn = Callable[..., Tokenizer]
+
+TEXTS = [
+    "Ein Hündchen läuft.",
+    "你好，世界！",
+    "a 😀b 𐍈 c👩\u200d🔬",
+    "e\u0301 café naïve",
+    "a  b\u3000c",
+    "<s> is not a special </s> <pad> <0x41>",
+    "▁a▁ b▁",
+    "▅ ⁇ \ufffd",
+    "",
+]
+
+# The fixture only hands out a tokenizer that never changes.
+unchanging = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+# -- what goes in comes out --
+
+
+@unchanging
+@given(text=st.text())
+@example(text="a▁b")
+@example(text="▁")
+@example(text="<s> </s> <unk> <0x41>")
+@example(text="▅ ⁇ \ufffd")
+@example(text="\ud800\x00")
+def test_decode_restores_any_text(tokenizer: Tokenizer, text: str) -> None:
+    assert tokenizer.decode(tokenizer.encode(text)) == normalize(text)
+
+
+@unchanging
+@given(text=st.text())
+def test_spans_follow_one_another_through_the_text(tokenizer: Tokenizer, text: str) -> None:
+    encoded = tokenizer.encode_with_spans(text)
+    assert list(encoded.ids) == tokenizer.encode(text)
+    assert len(encoded.ids) == len(encoded.pieces) == len(encoded.spans)
+    ends = [0, *(end for _, end in encoded.spans)]
+    assert [start for start, _ in encoded.spans] == ends[:-1]
+    assert ends[-1] == len(normalize(text))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_span_holds_the_characters_of_its_piece(tokenizer: Tokenizer, text: str) -> None:
+    encoded = tokenizer.encode_with_spans(text)
+    normal = normalize(text)
+    for id, piece, (start, end) in zip(encoded.ids, encoded.pieces, encoded.spans, strict=True):
+        assert piece == tokenizer.piece(id)
+        if not piece.startswith("<0x"):
+            assert normal[start:end].strip() == piece.replace("▁", "")
+
+
+def test_the_last_byte_of_a_character_carries_its_span(learn: Learn) -> None:
+    encoded = learn("char").encode_with_spans("a😀b")
+    assert encoded.pieces == ("▁", "<0x61>" if "a" not in "".join(TEXTS) else "a", *_bytes("😀"), "b")
+    assert encoded.spans == ((0, 0), (0, 1), (1, 1), (1, 1), (1, 1), (1, 2), (2, 3))
+
+
+def _bytes(character: str) -> list[str]:
+    return [f"<0x{byte:02X}>" for byte in character.encode()]
+
+
+def test_many_at_once_are_encoded_as_one_by_one(tokenizer: Tokenizer) -> None:
+    assert tokenizer.encode_many(TEXTS) == [tokenizer.encode(text) for text in TEXTS]
+    assert tokenizer.encode_many([]) == []
+
+
+def test_full_width_punctuation_survives(tokenizer: Tokenizer) -> None:
+    assert "，" in tokenizer.encode_with_spans("你好，世界！").pieces
+
+
+def test_specials_are_never_read_from_text_and_never_shown(tokenizer: Tokenizer) -> None:
+    assert tuple(tokenizer.piece(id) for id in (PAD, UNK, BOS, EOS)) == SPECIALS
+    assert not {PAD, UNK, BOS, EOS} & set(tokenizer.encode("<pad> <unk> <s> </s>"))
+    ids = np.array([BOS, *tokenizer.encode("the dog"), EOS, PAD])
+    assert tokenizer.decode(ids) == "the dog"
+
+
+def test_without_bytes_the_unknown_is_shown(learn: Learn) -> None:
+    tokenizer = learn("bpe", byte_fallback=False, vocabulary=200)
+    ids = tokenizer.encode("the ψω dog")
+    assert ids.count(UNK) == 1
+    assert "⁇" in tokenizer.decode(ids)
+
+
+# -- learning --
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "char"])
+def test_learning_is_reproducible_and_silent(
+    kind: str, lines: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    wanted = TokenizerSettings(kind=kind, vocabulary=400, max_sentences=20)  # type: ignore[arg-type]
+    first, again, other = (Tokenizer.learn(iter(lines), wanted, seed) for seed in (1, 1, 2))
+    assert first.checksum == again.checksum
+    assert first.checksum != other.checksum
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_vocabulary_too_large_for_the_corpus_becomes_smaller(tokenizer: Tokenizer) -> None:
+    learned = Tokenizer.learn(["ab ab"], TokenizerSettings(kind=tokenizer.kind, vocabulary=5000), seed=1)
+    assert 4 + 256 < len(learned) < 300
+    assert learned.decode(learned.encode("ab ab")) == "ab ab"
+
+
+def test_long_lines_are_learned_from_too() -> None:
+    line = " ".join(["straße"] * 2000)
+    learned = Tokenizer.learn([line], TokenizerSettings(vocabulary=300), seed=1)
+    assert learned.encode_with_spans("straße").pieces == ("▁straße",)
+
+
+def test_digits_can_be_split(learn: Learn) -> None:
+    pieces = learn("bpe", split_digits=True).encode_with_spans("1234").pieces
+    assert "".join(pieces) == "▁1234"
+    assert all(sum(map(str.isdigit, piece)) <= 1 for piece in pieces)
+
+
+@pytest.mark.parametrize("changes", [{"vocabulary": 4}, {"character_coverage": 1.5}, {"max_sentences": 0}])
+def test_settings_out_of_range_are_refused(changes: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(changes))} must be"):
+        TokenizerSettings(**changes)  # type: ignore[arg-type]
+
+
+# -- subword regularisation --
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_samples_decode_to_the_text_and_are_reproducible(tokenizer: Tokenizer, text: str) -> None:
+    samples = [
+        [tokenizer.sample(text, rng, dropout=0.5, alpha=0.1) for _ in range(5)]
+        for rng in (np.random.default_rng(7), np.random.default_rng(7))
+    ]
+    assert samples[0] == samples[1]
+    assert {tokenizer.decode(sample) for sample in samples[0]} == {normalize(text)}
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_samples_vary(learn: Learn, kind: str) -> None:
+    tokenizer, rng = learn(kind), np.random.default_rng(1)
+    text = "Two young men are playing football."
+    assert len({tuple(tokenizer.sample(text, rng, dropout=0.3, alpha=0.2)) for _ in range(20)}) > 5
+
+
+@unchanging
+@given(text=st.text())
+@example(text="Ein Hündchen läuft über die Straße, 你好！ 😀😀")
+def test_bpe_without_dropout_is_encode(learn: Learn, text: str) -> None:
+    for tokenizer in learn("bpe"), learn("bpe", byte_fallback=False, vocabulary=200):
+        assert tokenizer.sample(text, np.random.default_rng(0), dropout=0.0) == tokenizer.encode(text)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_unigram_sharpened_enough_is_encode(learn: Learn, text: str) -> None:
+    tokenizer = learn("unigram")
+    assert tokenizer.sample(text, np.random.default_rng(0), alpha=1e6) == tokenizer.encode(text)
+
+
+def test_full_dropout_leaves_characters(learn: Learn) -> None:
+    pieces = [learn("bpe").piece(id) for id in learn("bpe").sample("the dog", np.random.default_rng(0), dropout=1.0)]
+    assert pieces == list("▁the▁dog")
+
+
+def test_unigram_draws_in_proportion_to_probability(learn: Learn) -> None:
+    """Against the probabilities of all segmentations of a word, enumerated one by one."""
+    tokenizer, alpha, word = learn("unigram"), 0.5, "▁dog"
+    probability = {}
+    for cuts in itertools.product([False, True], repeat=len(word) - 1):
+        ends = [place + 1 for place, cut in enumerate(cuts) if cut] + [len(word)]
+        pieces = tuple(word[start:end] for start, end in zip([0, *ends], ends, strict=False))
+        if all(piece in tokenizer._pieces for piece in pieces):
+            probability[pieces] = np.exp(alpha * sum(tokenizer._pieces[piece][1] for piece in pieces))
+    total = sum(probability.values())
+    rng = np.random.default_rng(3)
+    draws = [tuple(map(tokenizer.piece, tokenizer.sample("dog", rng, alpha=alpha))) for _ in range(4000)]
+    assert len(probability) > 2
+    for pieces, weight in probability.items():
+        expected = weight / total
+        assert draws.count(pieces) / 4000 == pytest.approx(expected, abs=4 * np.sqrt(expected / 4000))
+
+
+# -- on disk --
+
+
+def test_saved_and_loaded_is_the_same(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    tokenizer.save(tmp_path / "a.spm")
+    loaded = Tokenizer.load(tmp_path / "a.spm")
+    assert loaded.checksum == tokenizer.checksum
+    assert loaded.kind == tokenizer.kind
+    assert [loaded.encode(text) for text in TEXTS] == [tokenizer.encode(text) for text in TEXTS]
+
+
+def test_kind_is_told_from_the_model(learn: Learn) -> None:
+    assert [learn(kind).kind for kind in ("bpe", "unigram", "char")] == ["bpe", "unigram", "char"]
+
+
+def test_tokenizers_shared_or_not(learn: Learn, tmp_path: Path) -> None:
+    bpe, char = learn("bpe"), learn("char")
+    for name, pair, files in [
+        ("one", Tokenizers(bpe, bpe), {"tokenizer.spm"}),
+        ("two", Tokenizers(bpe, char), {"source.spm", "target.spm"}),
+    ]:
+        directory = tmp_path / name
+        directory.mkdir()
+        pair.save(directory)
+        assert {path.name for path in directory.iterdir()} == files
+        loaded = Tokenizers.load(directory)
+        assert loaded.shared == pair.shared == (len(files) == 1)
+        assert (loaded.source.checksum, loaded.target.checksum) == (pair.source.checksum, pair.target.checksum)
