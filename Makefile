@@ -20,7 +20,7 @@ check: $(READY) ## Check formatting, lint, types and the directions of imports
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy --no-error-summary
-	@$(BIN)/lint-imports --no-cache --no-logo
+	@report=$$($(BIN)/lint-imports --no-cache --no-logo) || { echo "$$report"; exit 1; }
 
 bench: $(READY) ## Measure speed
 	@set -e; for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark; done
@@ -35,5 +35,5 @@ $(READY): pyproject.toml constraints.txt
 	  exit 1; }
 	@echo "Installing saccade and what it needs into .venv (a few minutes, once)" >&2
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	@touch $@

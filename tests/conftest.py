@@ -4,8 +4,8 @@ import os
 
 from hypothesis import settings
 
-# `make test` runs two processes on what may be two cores, so each, and each it starts, gets one thread. Set before
-# torch is imported, and so without importing it for tests that do not need it.
+# `make test` runs two processes on what may be two cores: each, and each it starts, gets one thread. Said to
+# torch before it is imported, as importing it takes seconds that many tests do not need.
 os.environ["OMP_NUM_THREADS"] = "1"
 
 # A busy machine is no failure, and a failure found once is found again.

@@ -142,7 +142,7 @@ def test_paths_know_the_home_and_variables(tmp_path: Path, monkeypatch: pytest.M
 
     assert read("~/a.en") == Path("/home/ada/a.en")
     assert read("$CORPORA/${LANGUAGE_PAIR}/a.en") == Path("/corpora/en-de/a.en")
-    assert read("$$CORPORA/a.en") == Path("$CORPORA/a.en").absolute()
+    assert read("$$CORPORA/a.en") == tmp_path / "$CORPORA/a.en"
     assert read("b/$LANGUAGE_PAIR") == tmp_path / "b/en-de"
 
 

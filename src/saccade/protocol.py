@@ -1,7 +1,7 @@
 """What a search needs of a model (`Decodes`), and what training needs of it (`Learns`). Nothing here knows a model class."""
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -19,6 +19,7 @@ class Step(NamedTuple):
     """What each layer attended to in the source, by name; empty unless asked for."""
 
 
+@runtime_checkable  # so that the shape checks of the tests can look at it
 class Decodes(Protocol[Memory, State]):
     """A model that writes one token at a time: all that a search may know of it."""
 
@@ -35,6 +36,7 @@ class Decodes(Protocol[Memory, State]):
         ...
 
 
+@runtime_checkable
 class Learns(Protocol[Pairs]):
     """A model that is trained on known targets, all positions at once (teacher forcing)."""
 

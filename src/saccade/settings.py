@@ -95,6 +95,7 @@ def differences(a: Any, b: Any) -> list[str]:
 
 
 def read(path: Path) -> dict[str, Any]:
+    """A TOML file as a plain table."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
         return tomllib.loads(text)
@@ -233,8 +234,9 @@ class _Reader:
         if not isinstance(text, str) or not text:
             return self.refuse(text, where, "a path")
         values = {match[0]: self.variable(match, where) for match in _VARIABLE.finditer(text)}
+        first = _VARIABLE.match(text)
         # A variable's value was written for the directory of the shell, not of the recipe.
-        anchor = Path.cwd() if text.startswith("$") else self.base
+        anchor = Path.cwd() if first and not first["dollar"] else self.base
         try:
             return anchor / Path(_VARIABLE.sub(lambda match: values[match[0]], text)).expanduser()
         except RuntimeError:
@@ -260,7 +262,8 @@ class _Reader:
         return _merged(presets.get(name, {}), {key: table[key] for key in table if key != "preset"})
 
     def refuse(self, value: Any, where: str, wanted: str, advice: str = "") -> None:
-        came = textwrap.shorten(_literal(value), width=80, placeholder=" ...")
+        came = _literal(value)
+        came = came if len(came) <= 80 else f"{came[:76]} ..."
         self.problems.append(f"{where} must be {wanted}, not {came}.{advice}")
 
     def missing(self, cls: Any, name: str, where: str) -> Any:

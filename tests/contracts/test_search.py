@@ -33,7 +33,8 @@ limits_ = st.lists(st.integers(1, 8), min_size=1, max_size=5)
 
 
 def find(model, source, limits, settings, **asked):
-    return search(model, source, limits=torch.tensor(limits), bos=BOS, eos=EOS, settings=settings, **asked)
+    limits = torch.tensor(limits, dtype=torch.long)
+    return search(model, source, limits=limits, bos=BOS, eos=EOS, settings=settings, **asked)
 
 
 def written(hypothesis):

@@ -130,10 +130,8 @@ def test_a_missing_section_is_told_by_what_it_must_hold() -> None:
 
 
 def test_long_values_are_cut() -> None:
-    (problem,) = problems_of(f'data.language = "en"\nsearch.width = "{"word " * 40}"')
-    assert problem.startswith('search.width must be a whole number, not "word word')
-    assert problem.endswith(" ....")
-    assert len(problem) < 130
+    (problem,) = problems_of(f'data.language = "en"\nsearch.width = "{"x" * 100}"')
+    assert problem == f'search.width must be a whole number, not "{"x" * 75} ....'
 
 
 def test_an_unset_variable_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:

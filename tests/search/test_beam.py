@@ -158,7 +158,7 @@ def test_an_empty_hypothesis_ranks_last_with_a_length_penalty():
 
 
 def test_ties_go_to_the_lower_index():
-    """Step 1 ranks 0, 1 (the end), 2 | 3, …; of 0, 2, 3 step 2 ranks 0 0, 0 1 and 0 2, of which 3 are returned."""
+    """Step 1 ranks 0, 1 (the end), 2, 3, …; from 0, 2 and 3, step 2 ranks 0 0, 0 1 and 0 2."""
     found = find(Uniform(vocab=9), sources(2), [2, 2], beam=3, n_best=3, length_penalty=0.0)
     assert [[hypothesis.ids for hypothesis in hypotheses] for hypotheses in found] == [[(), (0, 0), (0,)]] * 2
 

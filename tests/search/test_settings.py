@@ -17,7 +17,6 @@ def test_the_limit_grows_with_the_source_and_rounds_up():
         ({"beam": 4, "n_best": 5}, "n_best must be between 1 and beam, which is 4, not 5"),
         ({"length_penalty": -0.5}, "length_penalty must be a finite number, 0 or more, not -0.5"),
         ({"length_penalty": math.nan}, "length_penalty must be a finite number, 0 or more, not nan"),
-        ({"penalty": "wu"}, "penalty must be length or gnmt, not wu"),
         ({"max_length_factor": math.inf}, "max_length_factor must be a finite number, 0 or more, not inf"),
         ({"max_length_extra": 0}, "max_length_extra must be at least 1, not 0"),
     ],

@@ -65,12 +65,8 @@ def test_a_span_holds_the_characters_of_its_piece(tokenizer: Tokenizer, text: st
 
 def test_the_last_byte_of_a_character_carries_its_span(learn: Learn) -> None:
     encoded = learn("char").encode_with_spans("a😀b")
-    assert encoded.pieces == ("▁", "<0x61>" if "a" not in "".join(TEXTS) else "a", *_bytes("😀"), "b")
+    assert encoded.pieces == ("▁", "a", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>", "b")
     assert encoded.spans == ((0, 0), (0, 1), (1, 1), (1, 1), (1, 1), (1, 2), (2, 3))
-
-
-def _bytes(character: str) -> list[str]:
-    return [f"<0x{byte:02X}>" for byte in character.encode()]
 
 
 def test_many_at_once_are_encoded_as_one_by_one(tokenizer: Tokenizer) -> None:
@@ -169,8 +165,9 @@ def test_unigram_sharpened_enough_is_encode(learn: Learn, text: str) -> None:
 
 
 def test_full_dropout_leaves_characters(learn: Learn) -> None:
-    pieces = [learn("bpe").piece(id) for id in learn("bpe").sample("the dog", np.random.default_rng(0), dropout=1.0)]
-    assert pieces == list("▁the▁dog")
+    tokenizer = learn("bpe")
+    ids = tokenizer.sample("the dog", np.random.default_rng(0), dropout=1.0)
+    assert [tokenizer.piece(id) for id in ids] == list("▁the▁dog")
 
 
 def test_unigram_draws_in_proportion_to_probability(learn: Learn) -> None:
@@ -218,4 +215,7 @@ def test_tokenizers_shared_or_not(learn: Learn, tmp_path: Path) -> None:
         assert {path.name for path in directory.iterdir()} == files
         loaded = Tokenizers.load(directory)
         assert loaded.shared == pair.shared == (len(files) == 1)
-        assert (loaded.source.checksum, loaded.target.checksum) == (pair.source.checksum, pair.target.checksum)
+        assert (loaded.source.checksum, loaded.target.checksum) == (
+            pair.source.checksum,
+            pair.target.checksum,
+        )

@@ -57,8 +57,8 @@ class Prepared:
         train = TokenStore(directory / "train")
         if train.meta.tokenizers != _checksums(tokenizers):
             raise DataError(
-                f"{directory} must hold the tokenizers that its corpus was encoded with, but these are others: "
-                "every id would mean another piece. Run `saccade prepare` again."
+                f"{directory} must hold the tokenizers that its corpus was encoded with, but they were "
+                "exchanged: every id would mean another piece. Run `saccade prepare` again."
             )
         valid = read_pairs(directory / "valid.source.txt", directory / "valid.target.txt")
         examples = [Example(source, target) for source, target in valid]
@@ -125,7 +125,7 @@ def _clean(data: DataSettings, cleaned: Path, progress: Progress) -> CleaningRep
     def rows() -> Iterator[str]:
         for number, corpus in enumerate(data.train):
             examples = read(corpus, key=f"data.train[{number}]")
-            for chunk in _chunks(cleaner.clean(examples, corpus.paths[0].name), _CHUNK):
+            for chunk in _chunks(cleaner.clean(examples, _first(corpus).name), _CHUNK):
                 yield from (f"{example.source}\t{example.target}\t{place}" for example, place in chunk)
                 progress("cleaning", cleaner.report.read, None)
 
@@ -170,9 +170,9 @@ def _read_valid(corpus: CorpusSettings, report: CleaningReport) -> list[Example]
     report.blank_valid = len(examples) - len(valid)
     if not valid:
         raise DataError(
-            f"The validation corpus {corpus.paths[0]} must hold at least one pair with text on both sides, "
-            f"but none of its {len(examples)} has. Check data.valid, or leave it out: then pairs of data.train "
-            "are held out."
+            f"The validation corpus {_first(corpus)} must hold at least one pair with text on both sides, "
+            f"but none of its {len(examples)} has. Check data.valid, or leave it out: then pairs are held out "
+            "of data.train."
         )
     return valid
 
@@ -218,11 +218,15 @@ def _encode(
 
 def _refuse_empty(data: DataSettings, report: CleaningReport) -> None:
     if not report.kept:
-        names = ", ".join(str(path) for corpus in data.train for path in corpus.paths)
+        names = ", ".join(str(path) for corpus in data.train for path in corpus.files.values())
         raise DataError(
             f"The training corpus must leave at least one pair to learn from, but {names} leave none: "
             f"{report.in_words()}. Check that these are the right files and the settings of [data.cleaning]."
         )
+
+
+def _first(corpus: CorpusSettings) -> Path:
+    return next(iter(corpus.files.values()))
 
 
 def _rows(cleaned: Path) -> Iterator[tuple[Example, str]]:
@@ -253,8 +257,8 @@ def _fingerprint(data: DataSettings, tokenizer: TokenizerSettings, seed: int) ->
         corpora["data.valid"] = data.valid
     files = []
     for key, corpus in corpora.items():
-        for path in corpus.paths:
-            with open_bytes(path, key=key) as file:
+        for name, path in corpus.files.items():
+            with open_bytes(path, key=f"{key}.{name}") as file:
                 status = os.fstat(file.fileno())
             files.append((str(path), status.st_size, status.st_mtime_ns))
     inputs = [VERSION, settings.table(data), settings.table(tokenizer), seed, files]

@@ -16,14 +16,16 @@ class CorpusSettings:
     """Instead of both: a TSV file, in each line a source sentence, a tab and its translation."""
 
     def __post_init__(self) -> None:
-        given = [name for name in ("source", "target", "file") if getattr(self, name) is not None]
+        given = list(self.files)
         if given not in (["source", "target"], ["file"]):
             found = " and ".join(given) or "none of them"
             raise ValueError(f"a corpus needs source and target, or file alone, but has {found}")
 
     @property
-    def paths(self) -> tuple[Path, ...]:
-        return tuple(path for path in (self.source, self.target, self.file) if path is not None)
+    def files(self) -> dict[str, Path]:
+        """The files by the name of their setting."""
+        named = {"source": self.source, "target": self.target, "file": self.file}
+        return {name: path for name, path in named.items() if path is not None}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,7 @@ class StoreWriter:
             self._ends[side] = int(offsets[-1]) if len(rows) else self._ends[side]
         self._num_examples += len(sources)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "StoreWriter":
         return self
 
     def __exit__(

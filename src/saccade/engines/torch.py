@@ -1,9 +1,11 @@
 """Runs any model with torch: sources sorted by length, batched by tokens, answered in the order they came."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
 from saccade.data.batch import collate, collate_sources
@@ -79,10 +81,10 @@ class TorchEngine:
         return [found[row] for row in range(len(sources))]
 
 
-def fill(model: Model, parameters: dict[str, object], *, origin: str) -> None:
+def fill(model: Model, parameters: Mapping[str, NDArray[Any]], *, origin: str) -> None:
     """Copy parameters into a model of the same make; anything missing, left over or misshapen is refused."""
     own = dict(model.named_parameters())
-    given = {name: torch.as_tensor(values) for name, values in parameters.items()}
+    given = {name: torch.from_numpy(values) for name, values in parameters.items()}
     problems = [
         *(f"{name} is missing" for name in own.keys() - given.keys()),
         *(f"{name} is not a parameter of this model" for name in given.keys() - own.keys()),

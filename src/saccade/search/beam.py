@@ -89,16 +89,21 @@ def _first(limits: Int[Tensor, " batch"], bos: int) -> Beam:
 def _rank(
     beam: Beam, log_probs: Float[Tensor, "rows vocab"], count: int, banned: Int[Tensor, " banned"]
 ) -> Candidates:
-    """The likeliest continuations of each sentence, on the CPU; -inf where there are fewer than `count`."""
+    """The likeliest continuations of each sentence, on the CPU; -inf where there are fewer than `count`.
+
+    The best of every row are found first, so that nothing as large as `log_probs` is copied or added up.
+    """
     batch, width = beam.last.shape
-    vocab = log_probs.shape[1]
-    sums = beam.log_probs.to(log_probs.device)[:, :, None] + log_probs.view(batch, width, vocab)
-    sums.index_fill_(2, banned, -torch.inf)
+    best, token = top_stable(log_probs, count + len(banned))
+    best = best.masked_fill(torch.isin(token, banned), -torch.inf)
+    sums = beam.log_probs.to(best.device)[:, :, None] + best.view(batch, width, -1)
     top, index = top_stable(sums.flatten(1), count)
+    row = torch.arange(batch, device=index.device)[:, None] * width + index // best.shape[1]
+    token = token[row, index % best.shape[1]]
     missing = (0, count - top.shape[1])
-    top, index = pad(top.cpu(), missing, value=-torch.inf), pad(index.cpu(), missing)
-    first_rows = torch.arange(batch)[:, None] * width
-    return Candidates(first_rows + index // vocab, index % vocab, top)
+    return Candidates(
+        pad(row.cpu(), missing), pad(token.cpu(), missing), pad(top.cpu(), missing, value=-torch.inf)
+    )
 
 
 def top_stable(

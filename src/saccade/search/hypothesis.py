@@ -40,8 +40,8 @@ def score(log_prob: float, length: int, settings: SearchSettings) -> float:
 
 
 def stack_weights(
-    steps: Sequence[Mapping[str, Float[Tensor, "rows heads source"]]], rows: Sequence[int]
-) -> dict[str, Float[Tensor, "heads target source"]]:
+    steps: Sequence[Mapping[str, Float[Tensor, "_rows _heads source"]]], rows: Sequence[int]
+) -> dict[str, Float[Tensor, "_heads target source"]]:
     """The weights of one hypothesis, which was row `rows[n]` of step n."""
     path = [*zip(steps, rows, strict=True)]
     return {name: torch.stack([step[name][row] for step, row in path], dim=1) for name in steps[0]}

@@ -33,7 +33,6 @@ class SearchSettings:
             "beam": (self.beam >= 1, "at least 1"),
             "n_best": (1 <= self.n_best <= self.beam, f"between 1 and beam, which is {self.beam}"),
             "length_penalty": (0 <= self.length_penalty < math.inf, "a finite number, 0 or more"),
-            "penalty": (self.penalty in ("length", "gnmt"), "length or gnmt"),
             "max_length_factor": (0 <= self.max_length_factor < math.inf, "a finite number, 0 or more"),
             "max_length_extra": (self.max_length_extra >= 1, "at least 1"),
         }

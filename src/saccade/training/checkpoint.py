@@ -67,7 +67,7 @@ class Checkpoint:
 
     def restore(self, model: Model, optimizer: torch.optim.Optimizer) -> None:
         """Put parameters and optimizer back to where they were."""
-        fill(model, dict(self.model()), origin=str(self.path))
+        fill(model, self.model(), origin=str(self.path))
         _fill_optimizer(model, optimizer, load_file(self.path / OPTIMIZER), self.progress.update)
 
 

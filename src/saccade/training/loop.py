@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import FrameType
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -14,7 +14,7 @@ from torch.nn.utils import clip_grad_norm_
 
 from saccade.data.batch import Batch, collate
 from saccade.data.prepare import Prepared
-from saccade.data.sampler import Position, Sampler
+from saccade.data.sampler import Indices, Position, Sampler
 from saccade.directory import ModelDirectory
 from saccade.engines.torch import fill
 from saccade.errors import CheckpointError, ModelError
@@ -23,13 +23,24 @@ from saccade.nn import dropout
 from saccade.training import checkpoint, machine
 from saccade.training.checkpoint import Progress, parameters
 from saccade.training.loss import smoothed_loss_chunked
+from saccade.training.metrics import Metrics
 from saccade.training.run import Run
 from saccade.training.schedule import learning_rate, paper_rate
 from saccade.training.validation import Validation, Validator
 
 
+@runtime_checkable  # so that the shape checks of the tests can look at it
 class Reporter(Protocol):
     """Whoever watches a training: a progress display, a log, a test."""
+
+    def started(self, model: Model, progress: Progress, passed_over: list[CheckpointError]) -> None: ...
+    def updated(self, progress: Progress, loss: float, rate: float) -> None: ...
+    def validated(self, validation: Validation, is_best: bool) -> None: ...
+    def averaged(self, validation: Validation, num_checkpoints: int, is_best: bool) -> None: ...
+
+
+class Silent:
+    """Nobody watches."""
 
     def started(self, model: Model, progress: Progress, passed_over: list[CheckpointError]) -> None: ...
     def updated(self, progress: Progress, loss: float, rate: float) -> None: ...
@@ -48,8 +59,9 @@ class Outcome:
 class Training:
     """A model on its way: what changes from update to update, and the steps it takes."""
 
-    def __init__(self, run: Run, prepared: Prepared, reporter: Reporter) -> None:
-        self.run, self.prepared, self.reporter = run, prepared, reporter
+    def __init__(self, run: Run, prepared: Prepared, reporter: Reporter | None = None) -> None:
+        self.run, self.prepared = run, prepared
+        self.reporter = reporter or Silent()
         self.settings = run.recipe.training
         self.device = machine.use(self.settings.device, self.settings.threads)
         dropout.seed(self.settings.seed)  # before the parameters are drawn
@@ -64,27 +76,41 @@ class Training:
         self.validate = Validator(
             prepared.valid_examples, prepared.tokenizers, run.recipe.data.target_language, self.settings
         )
+        self.sampler = Sampler(prepared.train.lengths, max_tokens=self.settings.batch_tokens, seed=self.settings.seed)
         self.progress = Progress()
 
     def fit(self) -> Outcome:
         """Train until the updates are done, patience ends or someone interrupts."""
         self._resume()
-        sampler = Sampler(
-            self.prepared.train.lengths, max_tokens=self.settings.batch_tokens, seed=self.settings.seed
-        )
-        batches = sampler.batches(self.progress.position)
+        batches = self.sampler.batches(self.progress.position)
         with _interruptible() as interrupted:
             while self.progress.update < self.settings.updates and not self._out_of_patience():
-                self._update(batches)
+                self._note(*self._update(batches))
                 if self._due(self.settings.validate_every):
                     self._validate()
                 if self._due(self.settings.checkpoint_every):
                     self._save()
                 if interrupted():
-                    self._save()
-                    return Outcome(self.progress, interrupted=True)
-        self._finish()
-        return Outcome(self.progress, interrupted=False)
+                    break
+            if not interrupted():
+                self._finish()
+            self._save()
+        self.metrics.close()
+        return Outcome(self.progress, interrupted=interrupted())
+
+    def trial(self, updates: int) -> float:
+        """Seconds an update takes, tried on the first batches; nothing is saved or logged."""
+        batches = self.sampler.batches()
+        self._update(batches)  # the first one also warms up
+        before = self.progress.seconds
+        for _ in range(updates):
+            self._update(batches)
+        return (self.progress.seconds - before) / updates
+
+    @property
+    def batches_per_epoch(self) -> int:
+        """How many batches the corpus is cut into."""
+        return len(self.sampler.epoch(0))
 
     def _built(self) -> Model:
         tokenizers, recipe = self.prepared.tokenizers, self.run.recipe
@@ -104,11 +130,11 @@ class Training:
         if found is not None:
             found.restore(self.model, self.optimizer)
             self.progress = found.progress
-        self.run.forget_after(self.progress.update)
+        self.metrics = Metrics(self.run.path, after=self.progress.update, tensorboard=self.settings.tensorboard)
         self.reporter.started(self.model, self.progress, damaged)
 
-    def _update(self, batches: Iterator[tuple[Position, list[int]]]) -> None:
-        """One step of the optimizer, on the gradients of one batch or of several."""
+    def _update(self, batches: Iterator[tuple[Position, Indices]]) -> tuple[float, float]:
+        """One step of the optimizer, on the gradients of one batch or of several; its loss and learning rate."""
         began = time.perf_counter()
         number = self.progress.update + 1
         dropout.seed(self.settings.seed, number)
@@ -136,9 +162,9 @@ class Training:
             tokens=self.progress.tokens + num_tokens,
             seconds=self.progress.seconds + time.perf_counter() - began,
         )
-        self._note(loss, rate)
+        return loss, rate
 
-    def _collated(self, batches: Iterator[tuple[Position, list[int]]]) -> tuple[Position, list[Batch]]:
+    def _collated(self, batches: Iterator[tuple[Position, Indices]]) -> tuple[Position, list[Batch]]:
         collated = []
         for _ in range(self.settings.accumulate):
             position, rows = next(batches)
@@ -155,8 +181,8 @@ class Training:
     def _note(self, loss: float, rate: float) -> None:
         self.reporter.updated(self.progress, loss, rate)
         if self._due(self.settings.log_every):
-            self.run.log(
-                update=self.progress.update,
+            self.metrics.log(
+                self.progress.update,
                 epoch=self.progress.position.epoch,
                 loss=round(loss, 5),
                 learning_rate=rate,
@@ -171,8 +197,8 @@ class Training:
             self._keep_as_best(validation, parameters(self.model), f"update {self.progress.update:,}")
         else:
             self.progress = replace(self.progress, stale=self.progress.stale + 1)
-        self.run.log(
-            update=validation.update, valid_loss=round(validation.loss, 5), valid_bleu=round(validation.bleu, 3)
+        self.metrics.log(
+            validation.update, valid_loss=round(validation.loss, 5), valid_bleu=round(validation.bleu, 3)
         )
         self.reporter.validated(validation, is_best)
 
@@ -199,21 +225,23 @@ class Training:
         checkpoint.prune(self.run.checkpoints, max(self.settings.keep, self.settings.average))
 
     def _finish(self) -> None:
-        """A last checkpoint and validation if they are not there, and the average of the last checkpoints."""
-        if not self._due(self.settings.checkpoint_every):
-            self._save()
+        """A last validation, and the average of the last checkpoints, which is kept if it is better still."""
         if not self._due(self.settings.validate_every):
             self._validate()
-        sound = [checkpoint.check(path) for path in checkpoint.every(self.run.checkpoints)[: self.settings.average]]
-        if len(sound) < 2:
+        if not self._due(self.settings.checkpoint_every):
+            self._save()
+        last = [checkpoint.check(path) for path in checkpoint.every(self.run.checkpoints)[: self.settings.average]]
+        if len(last) < 2:
             return
-        averaged = checkpoint.average(sound)
-        fill(self.model, dict(averaged), origin="the averaged checkpoints")
+        own = {name: values.copy() for name, values in parameters(self.model).items()}
+        averaged = checkpoint.average(last)
+        fill(self.model, averaged, origin="the averaged checkpoints")
         validation = self.validate(self.model, self.progress.update)
+        fill(self.model, own, origin="this run")
         is_best = self._is_best(validation)
         if is_best:
-            self._keep_as_best(validation, averaged, f"{len(sound)} checkpoints, averaged")
-        self.reporter.averaged(validation, len(sound), is_best)
+            self._keep_as_best(validation, averaged, f"{len(last)} checkpoints, averaged")
+        self.reporter.averaged(validation, len(last), is_best)
 
     def _due(self, every: int) -> bool:
         return self.progress.update % every == 0

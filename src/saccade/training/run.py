@@ -8,17 +8,15 @@
     model/           the best model so far; at the end, the finished one
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from saccade import directory, settings
 from saccade.data.prepare import Prepared
-from saccade.errors import SettingsError
+from saccade.errors import CheckpointError, SettingsError
 from saccade.recipe import Recipe
 from saccade.training import checkpoint
-from saccade.training.checkpoint import Arrays, Checkpoint, CheckpointError
+from saccade.training.checkpoint import Arrays, Checkpoint
 
 MAY_CHANGE = (
     "run",
@@ -76,19 +74,6 @@ class Run:
     def newest(self) -> tuple[Checkpoint | None, list[CheckpointError]]:
         """Where to go on from, and the damaged checkpoints passed over."""
         return checkpoint.newest(self.checkpoints)
-
-    def log(self, **metrics: Any) -> None:
-        """Append a line to metrics.jsonl."""
-        with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(metrics) + "\n")
-
-    def forget_after(self, update: int) -> None:
-        """Drop the metrics of updates that will be done again."""
-        path = self.path / "metrics.jsonl"
-        if path.is_file():
-            lines = path.read_text(encoding="utf-8").splitlines()
-            kept = [line for line in lines if line.endswith("}") and json.loads(line)["update"] <= update]
-            path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
 
     def save_model(self, parameters: Arrays, prepared: Prepared, story: str) -> None:
         """Write the model directory, in place of the one that was there."""

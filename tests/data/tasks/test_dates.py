@@ -22,11 +22,12 @@ def write(language, family, day):
 
 @pytest.fixture(scope="module")
 def many():
-    return [written for split in SPLITS for written in written_dates(70_000, seed=7, split=split)]
+    return [written for split in SPLITS for written in written_dates(67_000, seed=7, split=split)]
 
 
 def test_a_pure_function_of_its_arguments():
     once = examples(500, seed=3, split="train")
+    assert once == [written.example for written in written_dates(500, seed=3, split="train")]
     assert once == examples(500, seed=3, split="train")
     assert once[:200] == examples(200, seed=3, split="train")
     assert once != examples(500, seed=4, split="train")
@@ -53,10 +54,9 @@ def test_every_date_has_a_split_in_the_stated_shares():
 
 
 def test_no_text_has_two_targets(many):
-    targets = {}
+    days = {}
     for written in many:
-        source, target = written.example.source, written.example.target
-        assert targets.setdefault(source, target) == target
+        assert days.setdefault(written.text, written.day) == written.day
 
 
 def test_no_two_wordings_of_any_date_collide():
@@ -64,7 +64,7 @@ def test_no_two_wordings_of_any_date_collide():
     days = {}
     for n in range(366):
         day = date.fromordinal(date(2024, 1, 1).toordinal() + n)
-        for text in (wording.write(day) for wording in WORDINGS if wording.fits(day)):
+        for text in (w.write(day) for w in WORDINGS if w.family != "late" or day.day > 12):
             for variant in {text, text.lower(), text.upper()}:
                 assert days.setdefault(variant, day) == day
 

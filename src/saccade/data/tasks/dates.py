@@ -28,10 +28,6 @@ class Wording:
     locale: str
     pattern: str
 
-    def fits(self, day: date) -> bool:
-        """Whether the text has one reading only: 03.04.2017 has two, 13.04.2017 has one."""
-        return self.family != "late" or day.day > 12
-
     def write(self, day: date) -> str:
         text = _compiled(self.locale, self.pattern)(day)
         return text.format_map(_WORDS[self.language](day)) if "{" in text else text
@@ -115,7 +111,7 @@ def _shuffled_forever(days: tuple[date, ...], rng: random.Random) -> Iterator[da
 
 def _draw(day: date, rng: random.Random) -> WrittenDate:
     language = rng.choice(LANGUAGES)
-    wording = rng.choice([wording for wording in _BY_LANGUAGE[language] if wording.fits(day)])
+    wording = rng.choice((_LATE if day.day > 12 else _EARLY)[language])
     change_case = rng.choice(_CASES)
     return WrittenDate(change_case(wording.write(day)), day, wording)
 
@@ -202,7 +198,7 @@ _WORDS: Mapping[str, Callable[[date], Mapping[str, str]]] = {
 
 
 def _wordings(language: str, locale: str, **families: list[str]) -> tuple[Wording, ...]:
-    """The family "late" is for days past the 12th only, see Wording.fits; "numeric" has the year first."""
+    """The family "late" is for days past the 12th: 03.04.2017 has two readings, 13.04.2017 has one."""
     return tuple(
         Wording(language, family, locale, pattern)
         for family, patterns in families.items()
@@ -210,7 +206,7 @@ def _wordings(language: str, locale: str, **families: list[str]) -> tuple[Wordin
     )
 
 
-# No stand-alone names (LLLL, cccc): up to 2.18 at least, Babel takes them from another locale once that was used
+# No stand-alone names (LLLL, cccc): Babel, up to 2.18 at least, may take them from a locale used before
 # (python-babel/babel#1263).
 WORDINGS: tuple[Wording, ...] = (
     *_wordings(
@@ -287,7 +283,8 @@ WORDINGS: tuple[Wording, ...] = (
     ),
 )
 LANGUAGES = tuple(dict.fromkeys(wording.language for wording in WORDINGS))
-_BY_LANGUAGE = {language: [w for w in WORDINGS if w.language == language] for language in LANGUAGES}
+_LATE = {language: [w for w in WORDINGS if w.language == language] for language in LANGUAGES}
+_EARLY = {language: [w for w in wordings if w.family != "late"] for language, wordings in _LATE.items()}
 
 # Three times in five as the wording has it.
 _CASES: tuple[Callable[[str], str], ...] = (str, str, str, str.lower, str.upper)

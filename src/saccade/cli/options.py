@@ -1,0 +1,27 @@
+"""Arguments and options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+RecipeFile = Annotated[Path, typer.Argument(metavar="RECIPE", help="The recipe, a TOML file.", show_default=False)]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Override a setting of the recipe, in TOML: `--set training.updates=500`. May be repeated.",
+        show_default=False,
+    ),
+]
+ModelPath = Annotated[
+    Path,
+    typer.Option(
+        "--model", "-m", metavar="DIR", help="A model directory, or the run directory of a training.", show_default=False
+    ),
+]
+Beam = Annotated[
+    int | None,
+    typer.Option("--beam", "-b", min=1, help="Beam width; 1 is greedy. The model's own setting unless given.", show_default=False),
+]

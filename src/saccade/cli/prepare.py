@@ -1,0 +1,55 @@
+"""`saccade prepare`: files in, a cleaned and encoded corpus out."""
+
+from pathlib import Path
+
+from saccade import recipe as recipes
+from saccade.cli.console import bar, note, stderr, table
+from saccade.cli.options import Overrides, RecipeFile
+from saccade.data.prepare import Prepared
+from saccade.data.prepare import prepare as prepare_corpus
+from saccade.recipe import Recipe
+
+
+def prepare(recipe: RecipeFile, overrides: Overrides = None) -> None:
+    """Clean the corpora of a recipe, learn the tokenizers and encode everything.
+
+    `saccade train` does this by itself when it has not been done; here you can look at the result first.
+
+    Example: `saccade prepare recipe.toml`
+    """
+    chosen = recipes.load(recipe, overrides or ())
+    prepared = prepared_corpus(chosen)
+    show(prepared)
+    note(f"The corpus is in {prepared.directory}. Next: saccade train {recipe}")
+
+
+def prepared_corpus(recipe: Recipe) -> Prepared:
+    """The corpus of a recipe, below its run directory; made now unless it is there already."""
+    with bar("pairs") as progress:
+        tasks = {}
+
+        def advanced(stage: str, done: int, total: int | None) -> None:
+            if stage not in tasks:
+                tasks[stage] = progress.add_task(stage, total=None)
+            progress.update(tasks[stage], completed=done, total=total)
+
+        return prepare_corpus(
+            recipe.data, recipe.tokenizer, corpus_directory(recipe), seed=recipe.training.seed, progress=advanced
+        )
+
+
+def corpus_directory(recipe: Recipe) -> Path:
+    """Where the prepared corpus of a recipe lies."""
+    return recipe.run / "corpus"
+
+
+def show(prepared: Prepared) -> None:
+    """What was read, dropped and kept, and what it amounts to."""
+    rows = [(what, f"{count:,}", example) for what, count, example in prepared.report.table()]
+    stderr.print(table("Corpus", ("pairs", "", "the first of them"), rows))
+    tokens = prepared.train.lengths.sum(axis=0)
+    note(
+        f"{tokens[0]:,} source tokens, {tokens[1]:,} target tokens; vocabulary of {len(prepared.tokenizers.source):,}"
+        + ("" if prepared.tokenizers.shared else f" and {len(prepared.tokenizers.target):,}")
+        + f"; {len(prepared.valid_examples):,} pairs for validation"
+    )

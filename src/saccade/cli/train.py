@@ -1,0 +1,92 @@
+"""`saccade train`: a recipe in, a model out."""
+
+import resource
+import sys
+from typing import Annotated
+
+import typer
+
+from saccade import recipe as recipes
+from saccade.cli.console import note, print_result
+from saccade.cli.options import Overrides, RecipeFile
+from saccade.cli.prepare import prepared_corpus, show
+from saccade.data.prepare import Prepared
+from saccade.errors import need_torch
+from saccade.recipe import Recipe
+
+
+def train(
+    recipe: RecipeFile,
+    overrides: Overrides = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Check settings and data, count parameters, estimate memory and time; train nothing."
+        ),
+    ] = False,
+) -> None:
+    """Train a model from a recipe, or go on with a training that was interrupted.
+
+    The corpus is prepared first if it has not been. Ctrl-C saves a checkpoint; the same command goes on from it.
+
+    Examples: `saccade train recipe.toml`
+
+    `saccade train recipe.toml --set training.updates=500 --set model.layers=2`
+
+    `saccade train recipe.toml --dry-run`
+    """
+    chosen = recipes.load(recipe, overrides or ())
+    need_torch("`saccade train`")
+    prepared = prepared_corpus(chosen)
+    show(prepared)
+    if dry_run:
+        estimate(chosen, prepared)
+        return
+    if fit(chosen, prepared):
+        note(f"The run is saved. Go on with the same command: saccade train {recipe}")
+        raise typer.Exit(130)
+    print_result(str(chosen.run / "model"))
+
+
+def fit(recipe: Recipe, prepared: Prepared) -> bool:
+    """Train to the end; True if it was interrupted."""
+    from saccade.cli.progress import Display
+    from saccade.training.loop import Training
+    from saccade.training.run import Run
+
+    run = Run.open(recipe)
+    display = Display(recipe.training)
+    try:
+        outcome = Training(run, prepared, display).fit()
+    finally:
+        display.ended()
+    done = outcome.progress
+    if outcome.interrupted:
+        note(f"Interrupted after update {done.update:,}.")
+    else:
+        note(
+            f"{done.update:,} updates in {done.seconds / 60:.1f} minutes of training. "
+            f"The model of update {done.best_update:,} is in {run.model}."
+        )
+    return outcome.interrupted
+
+
+def estimate(recipe: Recipe, prepared: Prepared) -> None:
+    """Try a few updates and say what the whole training would take. Nothing is saved but the prepared corpus."""
+    from saccade.training.loop import Training
+    from saccade.training.run import Run
+
+    training = Training(Run(recipe.run, recipe), prepared)
+    num_parameters = sum(parameter.numel() for parameter in training.model.parameters())
+    seconds = training.trial(updates=5)
+    # ru_maxrss counts kilobytes on Linux and bytes on macOS.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
+    epochs = recipe.training.updates * recipe.training.accumulate / training.batches_per_epoch
+    hours = seconds * recipe.training.updates / 3600
+    print_result(
+        f"settings and data are sound\n"
+        f"{num_parameters:,} parameters\n"
+        f"{recipe.training.updates:,} updates, about {epochs:.1f} epochs\n"
+        f"{seconds:.2f} s an update here: about {hours:.1f} hours, validation not counted\n"
+        f"{peak:.1f} GiB of memory at most so far"
+    )

@@ -1,0 +1,100 @@
+"""`saccade translate`: lines in, lines out."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from saccade.cli.console import bar, note
+from saccade.cli.options import Beam, ModelPath
+from saccade.errors import DataError, OutputExists
+from saccade.search.settings import SearchSettings
+from saccade.text.formats.opening import open_text
+
+if TYPE_CHECKING:
+    from saccade.translator import Translator
+
+CHUNK = 2000  # lines read, sorted by length, translated and written at a time
+
+
+def translate(
+    model: ModelPath,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE]...", help="Files of lines, plain, gzip or zstd; standard input without any.", show_default=False),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write here instead of to standard output; must not exist.", show_default=False),
+    ] = None,
+    beam: Beam = None,
+    n_best: Annotated[
+        int, typer.Option("--n-best", min=1, help="Write so many translations of each line, best first, each with its score before a tab.")
+    ] = 1,
+) -> None:
+    """Translate lines of text; line n of the output belongs to line n of the input, blank lines included.
+
+    Examples: `echo "A dog runs." | saccade translate --model runs/en-de`
+
+    `saccade translate --model runs/en-de news.en -o news.de`
+    """
+    from saccade.translator import load
+
+    if output is not None and output.exists():
+        raise OutputExists(f"{output} exists already. Remove it or name another file; nothing was translated.")
+    missing = [path for path in files or () if not path.is_file()]
+    if missing:
+        raise DataError(f"{missing[0]} must be a file of lines to translate, but there is no such file.")
+    translator = load(model)
+    settings = search_settings(translator.search, beam, n_best)
+    lines = chain.from_iterable(open_text(path) for path in files) if files else standard_input()
+    with output.open("w", encoding="utf-8", newline="\n") if output else nullcontext(sys.stdout) as out:
+        for text in translated(translator, lines, settings):
+            out.write(text + "\n")
+            if output is None:
+                out.flush()
+
+
+def search_settings(own: SearchSettings, beam: int | None, n_best: int = 1) -> SearchSettings:
+    """The model's own settings with what the command line asks for; several translations need as wide a beam."""
+    width = max(own.beam if beam is None else beam, n_best)
+    return replace(own, beam=width, n_best=n_best)
+
+
+def translated(translator: "Translator", lines: Iterable[str], settings: SearchSettings) -> Iterator[str]:
+    """The translations of lines as they become ready, in order."""
+    lines, number = iter(lines), 0
+    with bar("lines") as progress:
+        task = progress.add_task("translating", total=None)
+        while chunk := list(islice(lines, CHUNK)):
+            for line, result in zip(
+                range(number + 1, number + 1 + len(chunk)),
+                translator.translate(chunk, search=settings, advanced=lambda count: progress.advance(task, count)),
+                strict=True,
+            ):
+                for remark in result.notes:
+                    note(f"line {line} {remark}")
+                if settings.n_best == 1:
+                    yield result.text
+                else:
+                    yield from (f"{each.score:.4f}\t{each.text}" for each in (result, *result.alternatives))
+            number += len(chunk)
+
+
+def standard_input() -> Iterator[str]:
+    """Lines of standard input, strictly UTF-8, split at newlines only."""
+    if sys.stdin.isatty():
+        note("Type text to translate, a line at a time; Ctrl-D ends.")
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        try:
+            yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"Standard input must be UTF-8, but line {number} has the byte 0x{line[error.start]:02x} "
+                f"at position {error.start}. Convert it first, for example with iconv."
+            ) from None
