@@ -1,9 +1,9 @@
 """A model directory, the one artefact that moves: settings, parameters, tokenizers and a card. No torch, no pickle.
 
-    settings.toml       what the model is, and the languages it was trained for
-    model.safetensors   its parameters
-    tokenizer.spm       or source.spm and target.spm
-    card.md             data, scores and intended use, for people
+settings.toml       what the model is, and the languages it was trained for
+model.safetensors   its parameters
+tokenizer.spm       or source.spm and target.spm
+card.md             data, scores and intended use, for people
 """
 
 import os
@@ -151,7 +151,8 @@ def _check_layout(path: Path) -> None:
     if missing:
         raise ModelError(
             f"{path} is not a model directory: it has no {' and no '.join(missing)}. A model directory holds "
-            f"{SETTINGS}, {PARAMETERS} and the tokenizers; `saccade train` writes one below its run directory, as `model`."
+            f"{SETTINGS}, {PARAMETERS} and the tokenizers; `saccade train` writes one below its run directory, "
+            "as `model`."
         )
 
 
@@ -160,5 +161,6 @@ def _check_format(path: Path, table: Mapping[str, Any]) -> None:
     if version != FORMAT:
         raise ModelError(
             f"{path / SETTINGS} has format {version!r}, but this saccade ({__version__}) reads format {FORMAT}. "
-            f"The model was written by saccade {table.get('saccade', 'of an unknown version')}: use that version or a newer one."
+            f"The model was written by saccade {table.get('saccade', 'of an unknown version')}: "
+            "use that version or a newer one."
         )

@@ -1,4 +1,4 @@
-"""What a search needs of a model (`Decodes`), and what training needs of it (`Learns`). Nothing here knows a model class."""
+"""What a search needs of a model (`Decodes`) and what training needs of it (`Learns`); no model class is known here."""
 
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable

@@ -70,7 +70,7 @@ class Translator:
     @overload
     def translate(
         self,
-        texts: Sequence[str],
+        texts: list[str],
         *,
         search: SearchSettings | None = None,
         attention: bool = False,
@@ -79,7 +79,7 @@ class Translator:
 
     def translate(
         self,
-        texts: str | Sequence[str],
+        texts: str | list[str],
         *,
         search: SearchSettings | None = None,
         attention: bool = False,

@@ -41,7 +41,7 @@ def written(hypothesis):
     return hypothesis.ids + ((EOS,) if hypothesis.finished else ())
 
 
-@sometimes(max_examples=150, deadline=None)
+@sometimes(max_examples=150)
 @given(model=models, settings=settings_, limits=limits_)
 def test_log_prob_and_weights_are_the_models_own(model, settings, limits):
     source = sources(len(limits), model.seed)
@@ -55,7 +55,7 @@ def test_log_prob_and_weights_are_the_models_own(model, settings, limits):
                 assert torch.equal(hypothesis.weights[name], again.stacked(name))
 
 
-@sometimes(max_examples=150, deadline=None)
+@sometimes(max_examples=150)
 @given(model=models, settings=settings_, limits=limits_)
 def test_hypotheses_are_sorted_distinct_and_within_their_limits(model, settings, limits):
     found = find(model, sources(len(limits), model.seed), limits, settings)
@@ -70,7 +70,7 @@ def test_hypotheses_are_sorted_distinct_and_within_their_limits(model, settings,
             assert hypothesis.finished or len(hypothesis.ids) == limit
 
 
-@sometimes(max_examples=100, deadline=None)
+@sometimes(max_examples=100)
 @given(model=models, settings=settings_, limits=limits_, data=st.data())
 def test_batch_company_and_order_change_nothing(model, settings, limits, data):
     source = sources(len(limits), model.seed)
@@ -84,7 +84,7 @@ def test_batch_company_and_order_change_nothing(model, settings, limits, data):
             assert all(torch.equal(one.weights[name], other.weights[name]) for name in LAYERS)
 
 
-@sometimes(max_examples=100, deadline=None)
+@sometimes(max_examples=100)
 @given(model=models, settings=settings_, limits=limits_)
 def test_asking_for_weights_changes_nothing(model, settings, limits):
     source = sources(len(limits), model.seed)
@@ -93,7 +93,7 @@ def test_asking_for_weights_changes_nothing(model, settings, limits):
     assert all(hypothesis.weights == {} for hypotheses in without for hypothesis in hypotheses)
 
 
-@sometimes(max_examples=100, deadline=None)
+@sometimes(max_examples=100)
 @given(model=models, limits=limits_, length_penalty=st.sampled_from([0.0, 1.0]))
 def test_a_beam_of_one_is_greedy(model, limits, length_penalty):
     source = sources(len(limits), model.seed)

@@ -1,3 +1,4 @@
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -142,6 +143,18 @@ def test_cleaning_settings_count(data: DataSettings, tmp_path: Path) -> None:
     prepare(data, TOKENIZER, tmp_path / "out", seed=1)
     strict = replace(data, cleaning=CleaningSettings(max_characters=25))
     assert prepare(strict, TOKENIZER, tmp_path / "out", seed=1).report.kept < 200
+
+
+def test_leftovers_of_a_killed_run_and_odd_names_do_no_harm(data: DataSettings, tmp_path: Path) -> None:
+    for state in ("partial", "old"):
+        (tmp_path / f".out.{os.getpid()}.{state}" / "train").mkdir(parents=True)
+    (tmp_path / "a\tb\n.tsv").write_text("A cat.\tEine Katze.\n", encoding="utf-8")
+    data = replace(data, train=(*data.train, CorpusSettings(file=tmp_path / "a\tb\n.tsv")))
+    for vocabulary in (400, 350):
+        assert (
+            len(prepare(data, replace(TOKENIZER, vocabulary=vocabulary), tmp_path / "out", seed=1).train)
+            == 201
+        )
 
 
 def test_an_interrupted_run_leaves_things_as_they_were(

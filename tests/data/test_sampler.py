@@ -53,7 +53,7 @@ def test_order_is_a_pure_function_of_seed_and_epoch() -> None:
 
 
 def test_companions_change_from_epoch_to_epoch() -> None:
-    sampler = Sampler(_lengths(20_000), max_tokens=4096, seed=1)
+    sampler = Sampler(_lengths(20_000), max_tokens=1024, seed=1)
     first, second = ({frozenset(batch) for batch in _lists(sampler.epoch(epoch))} for epoch in (0, 1))
     assert len(first & second) < 0.05 * len(first)
 
@@ -100,14 +100,14 @@ def test_an_example_over_the_budget_has_a_batch_of_its_own() -> None:
     assert sorted(map(sorted, _lists(batches))) == [[0, 2], [1], [3]]
 
 
-@pytest.mark.parametrize("pool", [20, 1000])
-def test_next_to_no_padding(pool: int) -> None:
+@pytest.mark.parametrize(("pool", "share"), [(20, 0.12), (100, 0.06), (1000, 0.05)])
+def test_next_to_no_padding(pool: int, share: float) -> None:
     lengths = _lengths(30_000)
     batches = Sampler(lengths, max_tokens=4096, seed=1, pool=pool).epoch(0)
     real = (lengths + 1).sum()
     padded = sum(len(batch) * (lengths[batch].max(axis=0) + 1).sum() for batch in batches)
-    assert 1 - real / padded < (0.05 if pool == 1000 else 0.12)
-    # Batches are full, too: the budget is used up but for a row here and there.
+    assert 1 - real / padded < share
+    # Batches are full, too.
     assert np.mean([len(batch) * (lengths[batch].max() + 1) for batch in batches]) > 0.98 * 4096
 
 

@@ -18,11 +18,11 @@ def _write(directory: Path, chunks: list[list[tuple[Ids, Ids]]], vocabulary: int
 
 
 def _ids(vocabulary: int) -> st.SearchStrategy[list[list[tuple[Ids, Ids]]]]:
-    row = st.lists(st.integers(0, vocabulary - 1))
-    return st.lists(st.lists(st.tuples(row, row)))
+    row = st.lists(st.integers(0, vocabulary - 1), max_size=5)
+    return st.lists(st.lists(st.tuples(row, row), max_size=5), max_size=3)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(data=st.data(), vocabulary=st.sampled_from([1, 65535, 65536, 2**31]))
 def test_what_is_written_is_read(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, vocabulary: int

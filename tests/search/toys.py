@@ -33,6 +33,8 @@ class Explicit:
     seed: int = 0
     vocab: int = 4
     sharpness: float = 2.0
+    haste: float = 0.0
+    """How much likelier than other tokens the end is."""
     dtype: torch.dtype = torch.float64
     rows: list[int] = field(default_factory=list)
     """How many rows each step had."""
@@ -44,6 +46,7 @@ class Explicit:
         random = torch.Generator().manual_seed(self.seed)
         shape = (7, self.digests, self.vocab)
         logits = torch.randn(shape, generator=random, dtype=self.dtype) * self.sharpness
+        logits[..., EOS] += self.haste
         self.table = logits.log_softmax(-1)
         self.attention = torch.rand(len(LAYERS), self.digests, 2, 5, generator=random, dtype=self.dtype)
 

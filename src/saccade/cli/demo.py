@@ -8,12 +8,10 @@ import typer
 
 from saccade import recipe as recipes
 from saccade.cli.console import note, print_result
-from saccade.cli.prepare import prepared_corpus, show
 from saccade.cli.train import fit
 from saccade.errors import OutputExists, need_torch
 
 if TYPE_CHECKING:
-    from saccade.data.tasks.dates import WrittenDate
     from saccade.translator import Translator
 
 NUM_TRAIN, NUM_VALID, NUM_TEST = 40_000, 500, 2_000
@@ -57,13 +55,14 @@ beam = 4
 
 
 def demo(
-    directory: Annotated[
-        Path, typer.Option("--directory", "-d", help="Where data, run and model go.")
-    ] = Path("runs/demo"),
+    directory: Annotated[Path, typer.Option("--directory", "-d", help="Where data, run and model go.")] = Path(
+        "runs/demo"
+    ),
 ) -> None:
     """Train a small Transformer on dates in five languages, score it, translate with it and show its attention.
 
-    No download: the dates are generated. Takes two or three minutes on two cores. Ctrl-C saves; the same command goes on.
+    No download: the dates are generated. It takes a few minutes on two cores; Ctrl-C saves, and the same command
+    goes on.
 
     Example: `saccade demo`
     """
@@ -71,9 +70,7 @@ def demo(
     recipe_file = write_task(directory)
     recipe = recipes.load(recipe_file)
     note(f"The recipe is in {recipe_file}: dates as people write them, to ISO dates.")
-    prepared = prepared_corpus(recipe)
-    show(prepared)
-    if fit(recipe, prepared):
+    if fit(recipe):
         note("The run is saved. Go on with the same command: saccade demo")
         raise typer.Exit(130)
     from saccade.translator import load
@@ -90,10 +87,11 @@ def write_task(directory: Path) -> Path:
     if directory.exists() and any(directory.iterdir()) and not (directory / "data").is_dir():
         raise OutputExists(f"{directory} exists and is not a demo. Name another one with --directory.")
     (directory / "data").mkdir(parents=True, exist_ok=True)
-    for split, count in (("train", NUM_TRAIN), ("valid", NUM_VALID)):
-        path = directory / "data" / f"{split}.tsv"
+    training = dates.examples(NUM_TRAIN, seed=1, split="train")
+    validation = dates.examples(NUM_VALID, seed=1, split="valid")
+    for name, pairs in (("train", training), ("valid", validation)):
+        path = directory / "data" / f"{name}.tsv"
         if not path.is_file():
-            pairs = dates.examples(count, seed=1, split=split)
             path.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in pairs), encoding="utf-8")
     (directory / "demo.toml").write_text(RECIPE, encoding="utf-8")
     return directory / "demo.toml"
@@ -111,7 +109,9 @@ def report_accuracy(translator: "Translator") -> None:
     total = sum(map(sum, right.values()))
     print_result(f"\nHeld-out dates: {total:,} of {len(held_out):,} right ({total / len(held_out):.2%})")
     for language, answers in sorted(right.items()):
-        print_result(f"  {NAMES[language]:<8} {sum(answers):4d} of {len(answers):4d}  {sum(answers) / len(answers):.2%}")
+        print_result(
+            f"  {NAMES[language]:<8} {sum(answers):4d} of {len(answers):4d}  {sum(answers) / len(answers):.2%}"
+        )
 
 
 def show_attention(translator: "Translator", directory: Path) -> None:

@@ -17,13 +17,31 @@ from saccade.text.formats.opening import open_text
 
 
 def evaluate(
-    reference: Annotated[Path, typer.Option("--reference", "-r", help="The known translations, a file of lines.", show_default=False)],
-    hypotheses: Annotated[Path | None, typer.Option("--hypotheses", help="Translations to score, a file of lines.", show_default=False)] = None,
-    model: Annotated[Path | None, typer.Option("--model", "-m", help="Or a model to translate --source with.", show_default=False)] = None,
-    source: Annotated[Path | None, typer.Option("--source", "-s", help="What the model translates, a file of lines.", show_default=False)] = None,
-    language: Annotated[str | None, typer.Option("--language", "-l", help="Target language; the model's own if there is one.", show_default=False)] = None,
+    reference: Annotated[
+        Path,
+        typer.Option("--reference", "-r", help="The known translations, a file of lines.", show_default=False),
+    ],
+    hypotheses: Annotated[
+        Path | None,
+        typer.Option("--hypotheses", help="Translations to score, a file of lines.", show_default=False),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", "-m", help="Or a model to translate --source with.", show_default=False),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--source", "-s", help="What the model translates, a file of lines.", show_default=False),
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option("--language", "-l", help="Target language; the model's own if there is one.", show_default=False),
+    ] = None,
     beam: Beam = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Also write the model's translations here.", show_default=False)] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Also write the model's translations here.", show_default=False),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
 ) -> None:
     """Score translations, or a model's translations, against a reference: BLEU, chrF2 and TER by sacreBLEU.
@@ -35,10 +53,11 @@ def evaluate(
     `saccade evaluate --hypotheses out.de --reference test.de --language de`
     """
     references = list(open_text(reference))
+    extra: dict[str, Any] = {}
     if hypotheses is not None and model is None:
         if language is None:
             note("No --language given: BLEU uses the tokenisation for languages written with spaces (13a).")
-        texts, extra = list(open_text(hypotheses)), {}
+        texts = list(open_text(hypotheses))
     elif model is not None and source is not None and hypotheses is None:
         if output is not None and output.exists():
             raise OutputExists(f"{output} exists already. Remove it or name another file; nothing was translated.")
@@ -85,4 +104,6 @@ def _show(scores: list[Score], extra: dict[str, Any]) -> None:
     for score in scores:
         print_result(f"{score.name:<5} {score.value:6.2f}  {score.signature}")
     if extra:
-        print_result(f"ppl   {extra['perplexity']:6.2f}  per target token, of {extra['tokens']:,}; beam {extra['beam']}")
+        print_result(
+            f"ppl   {extra['perplexity']:6.2f}  per target token, of {extra['tokens']:,}; beam {extra['beam']}"
+        )

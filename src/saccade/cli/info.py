@@ -12,7 +12,12 @@ from saccade.directory import CARD, PARAMETERS, ModelDirectory
 
 
 def info(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model directory, or the run directory of a training.", show_default=False)],
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL", help="A model directory, or the run directory of a training.", show_default=False
+        ),
+    ],
 ) -> None:
     """Say what a model is: kind, sizes, vocabulary, languages, data, scores and checksums.
 
@@ -20,7 +25,7 @@ def info(
     """
     directory = ModelDirectory.open(model)
     tokenizers = directory.tokenizers
-    print_result(f"path = \"{directory.path}\"")
+    print_result(f'path = "{directory.path}"')
     print_result(f"num_parameters = {directory.num_parameters}")
     print_result(f"source_vocabulary = {len(tokenizers.source)}")
     print_result(f"target_vocabulary = {len(tokenizers.target)}")

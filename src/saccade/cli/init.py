@@ -32,7 +32,7 @@ deduplicate = true
 [tokenizer]
 kind = "bpe"                     # or "unigram", "char"
 vocabulary = 8000                # 8,000 for tens of thousands of pairs, 32,000 for millions
-shared = true                    # one vocabulary for both languages; false for unrelated scripts, with embeddings = "tied"
+shared = true                    # one vocabulary for both languages; with false, set model.embeddings = "tied"
 
 [model]
 preset = "small"                 # "tiny", "small", "base" and "big" of the Transformer; single settings may follow
@@ -51,9 +51,17 @@ beam = 5
 
 
 def init(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the recipe goes; made if it is not there.", show_default=False)],
-    source: Annotated[Path | None, typer.Option("--source", help="Your source sentences, a file of lines.", show_default=False)] = None,
-    target: Annotated[Path | None, typer.Option("--target", help="Their translations, a file of lines.", show_default=False)] = None,
+    directory: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="Where the recipe goes; made if it is not there.", show_default=False),
+    ],
+    source: Annotated[
+        Path | None,
+        typer.Option("--source", help="Your source sentences, a file of lines.", show_default=False),
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option("--target", help="Their translations, a file of lines.", show_default=False)
+    ] = None,
     file: Annotated[Path | None, typer.Option("--file", help="Or both in one TSV file.", show_default=False)] = None,
     source_language: Annotated[str, typer.Option("--from", help="Code of the source language.")] = "en",
     target_language: Annotated[str, typer.Option("--to", help="Code of the target language.")] = "de",

@@ -48,13 +48,16 @@ app.command()(view.view)
 
 def run() -> None:
     """The door of the command line."""
+    # Read when torch is loaded. Threads that wait asleep instead of spinning cost nothing on an idle machine, and
+    # on a busy one an update is up to four times as fast.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     for stream in (sys.stdout, sys.stdin):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", newline="\n")
     try:
         app(prog_name="saccade")
     except SaccadeError as error:
-        stderr.print(f"[bold red]error:[/] ", end="")
+        stderr.print("[bold red]error:[/] ", end="")
         stderr.print(str(error), markup=False, soft_wrap=True)
         sys.exit(1)
     except KeyboardInterrupt:

@@ -18,10 +18,20 @@ Overrides = Annotated[
 ModelPath = Annotated[
     Path,
     typer.Option(
-        "--model", "-m", metavar="DIR", help="A model directory, or the run directory of a training.", show_default=False
+        "--model",
+        "-m",
+        metavar="DIR",
+        help="A model directory, or the run directory of a training.",
+        show_default=False,
     ),
 ]
 Beam = Annotated[
     int | None,
-    typer.Option("--beam", "-b", min=1, help="Beam width; 1 is greedy. The model's own setting unless given.", show_default=False),
+    typer.Option(
+        "--beam",
+        "-b",
+        min=1,
+        help="Beam width; 1 is greedy. The model's own setting unless given.",
+        show_default=False,
+    ),
 ]

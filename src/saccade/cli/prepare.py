@@ -34,7 +34,11 @@ def prepared_corpus(recipe: Recipe) -> Prepared:
             progress.update(tasks[stage], completed=done, total=total)
 
         return prepare_corpus(
-            recipe.data, recipe.tokenizer, corpus_directory(recipe), seed=recipe.training.seed, progress=advanced
+            recipe.data,
+            recipe.tokenizer,
+            corpus_directory(recipe),
+            seed=recipe.training.seed,
+            progress=advanced,
         )
 
 

@@ -40,9 +40,7 @@ class Display:
         if progress.best is not None:
             self.best = f"best {abs(progress.best):.2f}"
         self.before = (progress.update, progress.seconds, progress.tokens)
-        self.task = self.bar.add_task(
-            "training", total=self.settings.updates, completed=progress.update, figures=""
-        )
+        self.task = self.bar.add_task("training", total=self.settings.updates, completed=progress.update, figures="")
         self.bar.start()
 
     def updated(self, progress: checkpoint.Progress, loss: float, rate: float) -> None:
@@ -64,7 +62,11 @@ class Display:
 
     def validated(self, validation: Validation, is_best: bool) -> None:
         if is_best:
-            self.best = f"best BLEU {validation.bleu:.2f}" if self.settings.best_by == "bleu" else f"best loss {validation.loss:.3f}"
+            self.best = (
+                f"best BLEU {validation.bleu:.2f}"
+                if self.settings.best_by == "bleu"
+                else f"best loss {validation.loss:.3f}"
+            )
         note(
             f"{time.strftime('%H:%M:%S')}  update {validation.update:,}: BLEU {validation.bleu:.2f}, "
             f"perplexity {validation.perplexity:.2f}{', the best so far' if is_best else ''}"

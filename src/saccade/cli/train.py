@@ -10,7 +10,6 @@ from saccade import recipe as recipes
 from saccade.cli.console import note, print_result
 from saccade.cli.options import Overrides, RecipeFile
 from saccade.cli.prepare import prepared_corpus, show
-from saccade.data.prepare import Prepared
 from saccade.errors import need_torch
 from saccade.recipe import Recipe
 
@@ -21,7 +20,8 @@ def train(
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Check settings and data, count parameters, estimate memory and time; train nothing."
+            "--dry-run",
+            help="Check settings and data, count parameters, estimate memory and time; train nothing.",
         ),
     ] = False,
 ) -> None:
@@ -37,24 +37,24 @@ def train(
     """
     chosen = recipes.load(recipe, overrides or ())
     need_torch("`saccade train`")
-    prepared = prepared_corpus(chosen)
-    show(prepared)
     if dry_run:
-        estimate(chosen, prepared)
-        return
-    if fit(chosen, prepared):
+        estimate(chosen)
+    elif fit(chosen):
         note(f"The run is saved. Go on with the same command: saccade train {recipe}")
         raise typer.Exit(130)
-    print_result(str(chosen.run / "model"))
+    else:
+        print_result(str(chosen.run / "model"))
 
 
-def fit(recipe: Recipe, prepared: Prepared) -> bool:
-    """Train to the end; True if it was interrupted."""
+def fit(recipe: Recipe) -> bool:
+    """Prepare if need be and train to the end; True if it was interrupted."""
     from saccade.cli.progress import Display
     from saccade.training.loop import Training
     from saccade.training.run import Run
 
     run = Run.open(recipe)
+    prepared = prepared_corpus(recipe)
+    show(prepared)
     display = Display(recipe.training)
     try:
         outcome = Training(run, prepared, display).fit()
@@ -71,11 +71,13 @@ def fit(recipe: Recipe, prepared: Prepared) -> bool:
     return outcome.interrupted
 
 
-def estimate(recipe: Recipe, prepared: Prepared) -> None:
+def estimate(recipe: Recipe) -> None:
     """Try a few updates and say what the whole training would take. Nothing is saved but the prepared corpus."""
     from saccade.training.loop import Training
     from saccade.training.run import Run
 
+    prepared = prepared_corpus(recipe)
+    show(prepared)
     training = Training(Run(recipe.run, recipe), prepared)
     num_parameters = sum(parameter.numel() for parameter in training.model.parameters())
     seconds = training.trial(updates=5)

@@ -26,15 +26,29 @@ def translate(
     model: ModelPath,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FILE]...", help="Files of lines, plain, gzip or zstd; standard input without any.", show_default=False),
+        typer.Argument(
+            metavar="[FILE]...",
+            help="Files of lines, plain, gzip or zstd; standard input without any.",
+            show_default=False,
+        ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write here instead of to standard output; must not exist.", show_default=False),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write here instead of to standard output; must not exist.",
+            show_default=False,
+        ),
     ] = None,
     beam: Beam = None,
     n_best: Annotated[
-        int, typer.Option("--n-best", min=1, help="Write so many translations of each line, best first, each with its score before a tab.")
+        int,
+        typer.Option(
+            "--n-best",
+            min=1,
+            help="Write so many translations of each line, best first, each with its score before a tab.",
+        ),
     ] = 1,
 ) -> None:
     """Translate lines of text; line n of the output belongs to line n of the input, blank lines included.

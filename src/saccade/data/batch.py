@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -10,6 +10,8 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from saccade.text.tokenizer import BOS, EOS, PAD
+
+Padded = TypeVar("Padded", bound="Sources")  # not Self, which the shape checks of the tests do not know
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,7 @@ class Sources:
     source_mask: Bool[Tensor, "batch source"]
     """True where there is a token."""
 
-    def to(self, device: torch.device) -> Self:
+    def to(self: Padded, device: torch.device) -> Padded:
         """The same on another device."""
         moved = {field.name: getattr(self, field.name).to(device) for field in fields(self)}
         return replace(self, **moved)

@@ -55,7 +55,7 @@ class Prepared:
         meta = _read_meta(directory)
         tokenizers = Tokenizers.load(directory)
         train = TokenStore(directory / "train")
-        if train.meta.tokenizers != _checksums(tokenizers):
+        if train.meta.tokenizers != tokenizers.checksums:
             raise DataError(
                 f"{directory} must hold the tokenizers that its corpus was encoded with, but they were "
                 "exchanged: every id would mean another piece. Run `saccade prepare` again."
@@ -97,7 +97,7 @@ def prepare(
             "settings": {"data": settings.table(data), "tokenizer": settings.table(tokenizer), "seed": seed},
             "report": report.to_json(),
         }
-        text = json.dumps(meta, indent=1, ensure_ascii=False, default=str)
+        text = json.dumps(meta, indent=1, default=str)
         (building / _META).write_text(text, encoding="utf-8")
     return Prepared.open(directory)
 
@@ -125,7 +125,7 @@ def _clean(data: DataSettings, cleaned: Path, progress: Progress) -> CleaningRep
     def rows() -> Iterator[str]:
         for number, corpus in enumerate(data.train):
             examples = read(corpus, key=f"data.train[{number}]")
-            for chunk in _chunks(cleaner.clean(examples, _first(corpus).name), _CHUNK):
+            for chunk in _chunks(cleaner.clean(examples, normalize(corpus.paths[0].name)), _CHUNK):
                 yield from (f"{example.source}\t{example.target}\t{place}" for example, place in chunk)
                 progress("cleaning", cleaner.report.read, None)
 
@@ -170,9 +170,9 @@ def _read_valid(corpus: CorpusSettings, report: CleaningReport) -> list[Example]
     report.blank_valid = len(examples) - len(valid)
     if not valid:
         raise DataError(
-            f"The validation corpus {_first(corpus)} must hold at least one pair with text on both sides, "
-            f"but none of its {len(examples)} has. Check data.valid, or leave it out: then pairs are held out "
-            "of data.train."
+            f"The validation corpus {corpus.paths[0]} must hold at least one pair with text on both sides, "
+            f"but none of its {len(examples)} has. Check data.valid, or leave it out: then pairs are held "
+            "out of data.train."
         )
     return valid
 
@@ -198,7 +198,7 @@ def _encode(
     total = report.kept
     vocabulary = max(len(tokenizers.source), len(tokenizers.target))
     done = 0
-    with StoreWriter(directory, vocabulary=vocabulary, tokenizers=_checksums(tokenizers)) as writer:
+    with StoreWriter(directory, vocabulary=vocabulary, tokenizers=tokenizers.checksums) as writer:
         for chunk in _chunks(_rows(cleaned), _CHUNK):
             sources = tokenizers.source.encode_many(example.source for example, _ in chunk)
             targets = tokenizers.target.encode_many(example.target for example, _ in chunk)
@@ -218,15 +218,11 @@ def _encode(
 
 def _refuse_empty(data: DataSettings, report: CleaningReport) -> None:
     if not report.kept:
-        names = ", ".join(str(path) for corpus in data.train for path in corpus.files.values())
+        names = ", ".join(str(path) for corpus in data.train for path in corpus.paths)
         raise DataError(
             f"The training corpus must leave at least one pair to learn from, but {names} leave none: "
             f"{report.in_words()}. Check that these are the right files and the settings of [data.cleaning]."
         )
-
-
-def _first(corpus: CorpusSettings) -> Path:
-    return next(iter(corpus.files.values()))
 
 
 def _rows(cleaned: Path) -> Iterator[tuple[Example, str]]:
@@ -244,10 +240,6 @@ def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
     iterator = iter(items)
     while chunk := list(islice(iterator, size)):
         yield chunk
-
-
-def _checksums(tokenizers: Tokenizers) -> tuple[str, str]:
-    return tokenizers.source.checksum, tokenizers.target.checksum
 
 
 def _fingerprint(data: DataSettings, tokenizer: TokenizerSettings, seed: int) -> str:
@@ -296,6 +288,8 @@ def _built_aside(directory: Path) -> Iterator[Path]:
     building, old = (
         directory.with_name(f".{directory.name}.{os.getpid()}.{state}") for state in ("partial", "old")
     )
+    for leftover in (building, old):  # of a killed process that had the same number
+        shutil.rmtree(leftover, ignore_errors=True)
     building.mkdir()
     try:
         yield building

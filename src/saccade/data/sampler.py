@@ -35,11 +35,12 @@ class Sampler:
         seed: int,
         rank: int = 0,
         world: int = 1,
-        pool: int = 1000,
+        pool: int = 100,
     ) -> None:
         """`lengths` has a row for every example: source, target. Rows times the longest side, one special
         included, stay within `max_tokens`; an example that is longer alone makes a batch of its own. Sorting
-        is done in pools of about `pool` batches: larger ones pad less, smaller ones mix lengths more freely.
+        is done in pools of about `pool` batches: larger ones pad less, smaller ones give an example more new
+        companions from epoch to epoch.
         """
         self._lengths = lengths
         self._widths = lengths.max(axis=1, initial=0) + 1
@@ -79,7 +80,7 @@ class Sampler:
         """Sort by width within pools, and by how much one side is longer within a width.
 
         Every other pool and every other width run backwards, so that neighbours are alike at the seams too.
-        On Multi30k in batches of 4096 this pads 3 %; plain sorting by target, then source, pads 7 %.
+        On Multi30k in batches of 4096 this pads 4.5 %; sorting by target, then source, pads 9 %.
         """
         pool = np.arange(len(order)) // self._pool_size
         width = self._widths[order]

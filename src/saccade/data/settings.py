@@ -27,6 +27,10 @@ class CorpusSettings:
         named = {"source": self.source, "target": self.target, "file": self.file}
         return {name: path for name, path in named.items() if path is not None}
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return tuple(self.files.values())
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CleaningSettings:

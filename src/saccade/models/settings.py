@@ -39,7 +39,8 @@ class TransformerSettings:
     activation_dropout: float = 0.0
     """Dropout inside the feed-forward layers, after the activation."""
     embeddings: Literal["shared", "tied", "separate"] = "shared"
-    """shared: source, target and output use one table (needs a shared vocabulary). tied: target and output. separate: none."""
+    """shared: one table for source, target and output (needs a shared vocabulary). tied: one for target and output.
+    separate: one for each."""
 
     def __post_init__(self) -> None:
         problems = []

@@ -1,9 +1,10 @@
 """The Transformer (Vaswani et al. 2017): trained on whole targets, decoded step by step with cached keys and values."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -79,7 +80,7 @@ class Transformer(nn.Module):
         """Teacher forcing: the decoder's last states at every position of a known target, all at once."""
         memory = self.encode(batch)
         states = self._embed(self.target_embedding, batch.prefix)
-        for layer in self.decoder:
+        for layer in self._decoder:
             states, _ = layer(states, layer.cross_attention.memory(memory.keys, memory.mask))
         hidden: Tensor = self.decoder_norm(states)
         return hidden
@@ -95,7 +96,7 @@ class Transformer(nn.Module):
 
     def start(self, memory: Memory) -> TransformerState:
         """Project the source for every layer, once; nothing has been said."""
-        source = tuple(layer.cross_attention.memory(memory.keys, memory.mask) for layer in self.decoder)
+        source = tuple(layer.cross_attention.memory(memory.keys, memory.mask) for layer in self._decoder)
         return TransformerState(source, tuple(_nothing_like(keys) for keys in source))
 
     def step(
@@ -108,7 +109,7 @@ class Transformer(nn.Module):
             return Step(step.log_probs, _cross(heard.weights)), state
         states = self._embed(self.target_embedding, last[:, None], start=state.length)
         said = []
-        for layer, source, past in zip(self.decoder, state.source, state.said, strict=True):
+        for layer, source, past in zip(self._decoder, state.source, state.said, strict=True):
             states, now = layer(states, source, past)
             said.append(now)
         log_probs = self.logits(self.decoder_norm(states)[:, 0]).log_softmax(dim=-1)
@@ -120,6 +121,10 @@ class Transformer(nn.Module):
             tuple(memory.pick(rows) for memory in state.source),
             tuple(memory.pick(rows) for memory in state.said),
         )
+
+    @property
+    def _decoder(self) -> Iterable[DecoderLayer]:
+        return cast(Iterable[DecoderLayer], self.decoder)
 
     def _embed(
         self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0

@@ -24,7 +24,8 @@ class Memory:
 
     def append(self, new: "Memory") -> "Memory":
         """This memory followed by another; neither may be masked."""
-        assert self.mask is None and new.mask is None
+        assert self.mask is None
+        assert new.mask is None
         return Memory(
             torch.cat([self.keys, new.keys], dim=-2),
             torch.cat([self.values, new.values], dim=-2),

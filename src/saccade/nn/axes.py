@@ -15,5 +15,10 @@ AXES = {
     "rows": "batch × beam: hypotheses side by side",
     "picked": "rows chosen out of rows",
     "beam": "hypotheses of one sentence",
+    "width": "prefixes of one sentence: one before the first step, then as many as the beam",
+    "candidates": "prefixes one token longer, of which a beam is chosen",
+    "choices": "numbers of which the highest are wanted",
+    "top": "the highest of them",
+    "banned": "tokens that may not be written",
     "positions": "positions of any sequence, or of several laid end to end",
 }

@@ -78,5 +78,6 @@ class Dropout(nn.Module):
             return states
         if states.device.type != "cpu":
             return dropout(states, self.rate)
-        dropped: Tensor = _Drop.apply(states, round(self.rate * LEVELS))  # type: ignore[no-untyped-call]
+        threshold = min(round(self.rate * LEVELS), LEVELS - 1)  # something is always kept
+        dropped: Tensor = _Drop.apply(states, threshold)  # type: ignore[no-untyped-call]
         return dropped

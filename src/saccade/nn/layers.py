@@ -19,9 +19,7 @@ class FeedForward(nn.Module):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
 
-    def forward(
-        self, states: Float[Tensor, "batch positions d_model"]
-    ) -> Float[Tensor, "batch positions d_model"]:
+    def forward(self, states: Float[Tensor, "batch positions d_model"]) -> Float[Tensor, "batch positions d_model"]:
         """max(0, xW₁ + b₁)W₂ + b₂, or with another activation."""
         narrowed: Tensor = self.narrow(self.dropout(self.activation(self.widen(states))))
         return narrowed
@@ -39,9 +37,7 @@ class Residual(nn.Module):
         self.dropout = Dropout(dropout)
         self.norm_first = norm_first
 
-    def enter(
-        self, states: Float[Tensor, "batch positions d_model"]
-    ) -> Float[Tensor, "batch positions d_model"]:
+    def enter(self, states: Float[Tensor, "batch positions d_model"]) -> Float[Tensor, "batch positions d_model"]:
         """What the sub-layer reads."""
         entered: Tensor = self.norm(states) if self.norm_first else states
         return entered

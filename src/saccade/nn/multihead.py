@@ -24,9 +24,7 @@ class MultiHeadAttention(nn.Module):
         nn.init.zeros_(self.projection.bias)
         nn.init.zeros_(self.output.bias)
 
-    def queries(
-        self, states: Float[Tensor, "batch query d_model"]
-    ) -> Float[Tensor, "batch heads query d_head"]:
+    def queries(self, states: Float[Tensor, "batch query d_model"]) -> Float[Tensor, "batch heads query d_head"]:
         """The questions that these states ask."""
         d = states.shape[-1]
         return self._split(linear(states, self.projection.weight[:d], self.projection.bias[:d]))
@@ -59,7 +57,6 @@ class MultiHeadAttention(nn.Module):
         mixed: Tensor = self.output(context.transpose(1, 2).flatten(2))
         return mixed
 
-    def _split(
-        self, states: Float[Tensor, "batch query d_model"]
-    ) -> Float[Tensor, "batch heads query d_head"]:
-        return states.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+    def _split(self, states: Float[Tensor, "batch query d_model"]) -> Float[Tensor, "batch heads query d_head"]:
+        batch, query, _ = states.shape
+        return states.view(batch, query, self.num_heads, -1).transpose(1, 2)

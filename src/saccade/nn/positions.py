@@ -1,4 +1,4 @@
-"""Sinusoidal positions (Vaswani et al. 2017, §3.5): order enters the Transformer here and nowhere else."""
+"""Sinusoidal positions (Vaswani et al. 2017, §3.5): without them, attention sees a bag of tokens."""
 
 import torch
 from jaxtyping import Float

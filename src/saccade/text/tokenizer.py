@@ -267,6 +267,11 @@ class Tokenizers:
     target: Tokenizer
 
     @property
+    def checksums(self) -> tuple[str, str]:
+        """Tells these tokenizers from any others."""
+        return self.source.checksum, self.target.checksum
+
+    @property
     def shared(self) -> bool:
         return self.source.checksum == self.target.checksum
 

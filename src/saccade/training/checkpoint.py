@@ -25,9 +25,9 @@ from torch import nn
 
 from saccade.data.sampler import Position
 from saccade.directory import sync
+from saccade.engines.torch import fill
 from saccade.errors import CheckpointError
 from saccade.models.build import Model
-from saccade.engines.torch import fill
 
 FORMAT = 1
 MODEL, OPTIMIZER, PROGRESS = "model.safetensors", "optimizer.safetensors", "checkpoint.json"
@@ -38,6 +38,8 @@ Arrays = dict[str, NDArray[Any]]
 class Progress:
     """How far a run has come."""
 
+    corpus: str
+    """Digest of the encoded corpus that the run learns from."""
     update: int = 0
     """Updates done."""
     position: Position = field(default_factory=Position)

@@ -17,7 +17,7 @@ from saccade.data.prepare import Prepared
 from saccade.data.sampler import Indices, Position, Sampler
 from saccade.directory import ModelDirectory
 from saccade.engines.torch import fill
-from saccade.errors import CheckpointError, ModelError
+from saccade.errors import CheckpointError, DataError, ModelError
 from saccade.models.build import Model, build
 from saccade.nn import dropout
 from saccade.training import checkpoint, machine
@@ -70,14 +70,12 @@ class Training:
         self.optimizer = torch.optim.Adam(
             self.model.parameters(), betas=(first, second), eps=self.settings.adam_epsilon, fused=True
         )
-        self.highest_rate = self.settings.learning_rate or paper_rate(
-            run.recipe.model.d_model, self.settings.warmup
-        )
+        self.highest_rate = self.settings.learning_rate or paper_rate(run.recipe.model.d_model, self.settings.warmup)
         self.validate = Validator(
             prepared.valid_examples, prepared.tokenizers, run.recipe.data.target_language, self.settings
         )
         self.sampler = Sampler(prepared.train.lengths, max_tokens=self.settings.batch_tokens, seed=self.settings.seed)
-        self.progress = Progress()
+        self.progress = Progress(prepared.digest)
 
     def fit(self) -> Outcome:
         """Train until the updates are done, patience ends or someone interrupts."""
@@ -100,7 +98,7 @@ class Training:
 
     def trial(self, updates: int) -> float:
         """Seconds an update takes, tried on the first batches; nothing is saved or logged."""
-        batches = self.sampler.batches()
+        batches = self.sampler.batches(Position())
         self._update(batches)  # the first one also warms up
         before = self.progress.seconds
         for _ in range(updates):
@@ -128,6 +126,11 @@ class Training:
     def _resume(self) -> None:
         found, damaged = self.run.newest()
         if found is not None:
+            if found.progress.corpus != self.progress.corpus:
+                raise DataError(
+                    f"The run in {self.run.path} learned from another corpus than the one prepared now: its files "
+                    "have changed since. Put them back to go on with it, or give the recipe another `run` directory."
+                )
             found.restore(self.model, self.optimizer)
             self.progress = found.progress
         self.metrics = Metrics(self.run.path, after=self.progress.update, tensorboard=self.settings.tensorboard)
@@ -149,7 +152,7 @@ class Training:
         loss = 0.0
         for batch in collated:
             part = self._loss(batch) / num_tokens
-            part.backward()
+            part.backward()  # type: ignore[no-untyped-call]
             loss += part.item()
         if self.settings.clip_norm:
             clip_grad_norm_(self.model.parameters(), self.settings.clip_norm)
@@ -192,25 +195,24 @@ class Training:
 
     def _validate(self) -> None:
         validation = self.validate(self.model, self.progress.update)
+        before = self.progress.best
         is_best = self._is_best(validation)
         if is_best:
             self._keep_as_best(validation, parameters(self.model), f"update {self.progress.update:,}")
-        else:
-            self.progress = replace(self.progress, stale=self.progress.stale + 1)
-        self.metrics.log(
-            validation.update, valid_loss=round(validation.loss, 5), valid_bleu=round(validation.bleu, 3)
-        )
+        stale = 0 if self.progress.best != before else self.progress.stale + 1
+        self.progress = replace(self.progress, stale=stale)
+        self.metrics.log(validation.update, valid_loss=round(validation.loss, 5), valid_bleu=round(validation.bleu, 3))
         self.reporter.validated(validation, is_best)
 
     def _is_best(self, validation: Validation) -> bool:
-        return self.progress.best is None or validation.worth(self.settings.best_by) > self.progress.best
+        """Among equals the later one is preferred, though it is no reason for patience."""
+        return self.progress.best is None or validation.worth(self.settings.best_by) >= self.progress.best
 
     def _keep_as_best(self, validation: Validation, values: checkpoint.Arrays, origin: str) -> None:
         self.progress = replace(
             self.progress,
             best=validation.worth(self.settings.best_by),
             best_update=validation.update,
-            stale=0,
         )
         story = (
             f"Parameters of {origin}, after {self.progress.seconds / 60:.1f} minutes of training on "

@@ -1,11 +1,11 @@
 """A run directory: what a training leaves behind, and what it goes on from.
 
-    recipe.toml      the resolved recipe
-    corpus/          the prepared corpus
-    checkpoints/     see checkpoint.py
-    metrics.jsonl    a line for every few updates and for every validation
-    tensorboard/     if asked for
-    model/           the best model so far; at the end, the finished one
+recipe.toml      the resolved recipe
+corpus/          the prepared corpus
+checkpoints/     see checkpoint.py
+metrics.jsonl    a line for every few updates and for every validation
+tensorboard/     if asked for
+model/           the best model so far; at the end, the finished one
 """
 
 from dataclasses import dataclass
@@ -50,9 +50,7 @@ class Run:
         stored = run.path / "recipe.toml"
         if stored.is_file():
             before = settings.load(Recipe, stored)
-            refused = [
-                change for change in settings.differences(before, recipe) if not change.startswith(MAY_CHANGE)
-            ]
+            refused = [change for change in settings.differences(before, recipe) if not change.startswith(MAY_CHANGE)]
             if refused:
                 raise SettingsError(
                     f"The run in {run.path} was started with other settings. Undo these changes to go on with it, "
@@ -91,7 +89,7 @@ class Run:
 def card(recipe: Recipe, prepared: Prepared, story: str) -> str:
     """What people should know of a model before they use it."""
     data = recipe.data
-    corpora = "\n".join(f"- {' and '.join(path.name for path in corpus.paths)}" for corpus in data.train)
+    corpora = "\n".join(f"- {' and '.join(path.name for path in corpus.files.values())}" for corpus in data.train)
     return f"""# {data.source_language} → {data.target_language}, {recipe.model.kind}
 
 {story}

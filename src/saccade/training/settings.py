@@ -44,7 +44,7 @@ class TrainingSettings:
     keep: int = 3
     """How many of the newest checkpoints stay on disk (as many as `average` at least)."""
     average: int = 5
-    """The last so many checkpoints are averaged at the end; the average is kept if it validates better than the best."""
+    """The last so many checkpoints are averaged at the end; the average is kept if it validates better still."""
     log_every: int = 50
     """Updates between two lines of metrics.jsonl."""
     tensorboard: bool = False
@@ -71,9 +71,7 @@ class TrainingSettings:
         }
         broken = [(name, rule) for name, (holds, rule) in rules.items() if not holds]
         if broken:
-            raise ValueError(
-                "; ".join(f"{name} must be {rule}, not {getattr(self, name)}" for name, rule in broken)
-            )
+            raise ValueError("; ".join(f"{name} must be {rule}, not {getattr(self, name)}" for name, rule in broken))
 
 
 _POSITIVE = (

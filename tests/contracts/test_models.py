@@ -1,0 +1,306 @@
+"""What holds for every model that decodes, to rounding in float64: add yours to `every_model`."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from tests.contracts.models import Tiny, every_model
+
+from saccade import directory
+from saccade.data.batch import Batch, collate
+from saccade.directory import Description, ModelDirectory
+from saccade.engines import torch as engines
+from saccade.engines.torch import TorchEngine
+from saccade.models.build import Model
+from saccade.nn.capture import capture
+from saccade.search.settings import SearchSettings
+from saccade.text.tokenizer import EOS
+from saccade.training.checkpoint import parameters
+from saccade.training.loss import smoothed_loss_chunked
+
+SOURCES = [[4, 5, 6, 7, 8], [9], [], [10, 4, 9, 5], [6, 6, 6]]
+TARGETS = [[4, 9, 5], [10, 4, 8, 7, 6, 5], [7], [], [5, 5]]
+EXACT = {"rtol": 0.0, "atol": 1e-10}
+
+
+@pytest.fixture(params=every_model())
+def tiny(request: pytest.FixtureRequest) -> Tiny:
+    return every_model()[request.param]
+
+
+@pytest.fixture
+def model(tiny: Tiny) -> Model:
+    return tiny.build()
+
+
+@pytest.fixture(scope="module", params=every_model())
+def taught(request: pytest.FixtureRequest) -> Model:
+    """A model that has learned to end its sentences, in eval mode again; not to be changed."""
+    model = every_model()[request.param].build()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(40):
+        optimizer.zero_grad()
+        loss(model, whole_batch()).backward()
+        optimizer.step()
+    return model
+
+
+def whole_batch() -> Batch:
+    return collate(SOURCES, TARGETS)
+
+
+def log_probs(model: Model, batch: Batch) -> torch.Tensor:
+    return model.logits(model(batch)).log_softmax(dim=-1)
+
+
+def loss(model: Model, batch: Batch) -> torch.Tensor:
+    hidden, target = model(batch)[batch.target_mask], batch.target[batch.target_mask]
+    return smoothed_loss_chunked(hidden, model.output_weight, target, 0.1)
+
+
+def masked_out(batch: Batch, row: int) -> Batch:
+    """The batch with nothing to attend to in the source of one row."""
+    mask = batch.source_mask.clone()
+    mask[row] = False
+    return replace(batch, source_mask=mask)
+
+
+def stepped(model: Model, batch: Batch, *, weights: bool = False):
+    """What each step says when the known target is read token by token."""
+    state = model.start(model.encode(batch))
+    steps = []
+    for last in batch.prefix.T:
+        step, state = model.step(last, state, weights=weights)
+        steps.append(step)
+    return steps
+
+
+def test_stepping_equals_teacher_forcing(model: Model):
+    batch = whole_batch()
+    together = torch.stack([step.log_probs for step in stepped(model, batch)], dim=1)
+    expected = log_probs(model, batch)
+    torch.testing.assert_close(together[batch.target_mask], expected[batch.target_mask], **EXACT)
+    torch.testing.assert_close(
+        expected.exp().sum(dim=-1), torch.ones(batch.prefix.shape, dtype=torch.float64), **EXACT
+    )
+
+
+def test_padding_changes_nothing(model: Model):
+    padded = log_probs(model, whole_batch())
+    for row, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
+        alone = log_probs(model, collate([source], [target]))[0]
+        torch.testing.assert_close(padded[row, : len(alone)], alone, **EXACT)
+
+
+def test_ids_under_the_padding_are_never_read(model: Model):
+    batch = whole_batch()
+    other = replace(
+        batch,
+        source=batch.source.masked_fill(~batch.source_mask, 5),
+        prefix=batch.prefix.masked_fill(~batch.target_mask, 5),
+    )
+    expected, found = log_probs(model, batch), log_probs(model, other)
+    torch.testing.assert_close(found[batch.target_mask], expected[batch.target_mask], **EXACT)
+
+
+def test_batch_order_changes_nothing(model: Model):
+    order = [3, 0, 4, 2, 1]
+    shuffled = collate([SOURCES[row] for row in order], [TARGETS[row] for row in order])
+    torch.testing.assert_close(log_probs(model, shuffled), log_probs(model, whole_batch())[order], **EXACT)
+
+
+def test_batch_company_changes_nothing(model: Model):
+    own = log_probs(model, whole_batch())[0]
+    company = collate([SOURCES[0], [7] * 9, [8]], [TARGETS[0], [4], [6] * 11])
+    length = len(TARGETS[0]) + 1
+    torch.testing.assert_close(log_probs(model, company)[0, :length], own[:length], **EXACT)
+
+
+def test_pick_reorders_repeats_and_drops_rows(model: Model):
+    batch = whole_batch()
+    state = model.start(model.encode(batch))
+    _, state = model.step(batch.prefix[:, 0], state)
+    _, state = model.step(batch.prefix[:, 1], state)
+    rows = torch.tensor([2, 0, 0, 4])
+    last = torch.tensor([5, 6, 4, 7, 9])
+
+    whole, _ = model.step(last, state, weights=True)
+    picked, after = model.step(last[rows], model.pick(state, rows), weights=True)
+    torch.testing.assert_close(picked.log_probs, whole.log_probs[rows], **EXACT)
+    for name, weights in whole.weights.items():
+        torch.testing.assert_close(picked.weights[name], weights[rows], **EXACT)
+
+    # Rows that were one can go their own ways.
+    again, _ = model.step(torch.tensor([4, 4, 5, 4]), after)
+    assert not torch.allclose(again.log_probs[1], again.log_probs[2])
+
+
+def test_a_state_can_be_used_twice(model: Model):
+    batch = whole_batch()
+    _, state = model.step(batch.prefix[:, 0], model.start(model.encode(batch)))
+    first, _ = model.step(batch.prefix[:, 1], state)
+    second, _ = model.step(batch.prefix[:, 1], state)
+    assert torch.equal(first.log_probs, second.log_probs)
+
+
+def test_asking_for_weights_changes_nothing(model: Model):
+    batch = whole_batch()
+    expected = model(batch)
+    with capture(model):
+        torch.testing.assert_close(model(batch), expected, **EXACT)
+    for asked, plain in zip(stepped(model, batch, weights=True), stepped(model, batch), strict=True):
+        torch.testing.assert_close(asked.log_probs, plain.log_probs, **EXACT)
+        assert asked.weights
+        assert not plain.weights
+
+
+def test_weights_are_a_distribution_over_the_real_source(model: Model):
+    batch = whole_batch()
+    for step in stepped(model, batch, weights=True):
+        for weights in step.weights.values():
+            assert weights.shape[0] == len(SOURCES)
+            assert weights.shape[2] == batch.source.shape[1]
+            assert bool((weights >= 0).all())
+            assert not weights.masked_select(~batch.source_mask[:, None]).any()
+            torch.testing.assert_close(weights.sum(dim=-1), torch.ones_like(weights[..., 0]), **EXACT)
+
+
+def test_weights_of_stepping_and_of_teacher_forcing_are_the_same(model: Model):
+    batch = whole_batch()
+    with capture(model) as heard:
+        model(batch)
+    for position, step in enumerate(stepped(model, batch, weights=True)):
+        real = batch.target_mask[:, position]
+        for name, weights in step.weights.items():
+            forced = torch.cat(heard.weights[name], dim=-2)[:, :, position]
+            torch.testing.assert_close(weights[real], forced[real], **EXACT)
+
+
+def test_a_source_that_is_masked_out_gives_zero_weights_and_finite_gradients(model: Model):
+    batch = masked_out(whole_batch(), row=1)
+    for step in stepped(model, batch, weights=True):
+        assert bool(step.log_probs.isfinite().all())
+        assert not any(weights[1].any() for weights in step.weights.values())
+    loss(model, batch).backward()
+    assert all(bool(parameter.grad.isfinite().all()) for parameter in model.parameters())
+
+
+def test_a_source_that_is_masked_out_is_not_read(model: Model):
+    """Its context is zero, whatever stands there, and its neighbours do not notice."""
+    batch = masked_out(whole_batch(), row=1)
+    source = batch.source.clone()
+    source[1] = 5
+    found, other, whole = (
+        log_probs(model, each) for each in (batch, replace(batch, source=source), whole_batch())
+    )
+    torch.testing.assert_close(found[1], other[1], **EXACT)
+    neighbours = [0, 2, 3, 4]
+    torch.testing.assert_close(found[neighbours], whole[neighbours], **EXACT)
+
+
+def test_saved_and_loaded_is_the_same(tiny: Tiny, model: Model, tmp_path: Path):
+    model = model.float()
+    description = Description(
+        source_language="de", target_language="en", max_tokens=9, model=tiny.settings, search=SearchSettings()
+    )
+    directory.save(tmp_path / "model", description, tiny.tokenizers(), parameters(model), card="# Tiny\n")
+    opened = ModelDirectory.open(tmp_path / "model")
+    loaded = TorchEngine.load(opened)
+
+    assert opened.description == description
+    assert opened.num_parameters == sum(parameter.numel() for parameter in model.parameters())
+    assert not loaded.model.training
+    assert loaded.model.state_dict().keys() == model.state_dict().keys()
+    for name, values in model.state_dict().items():
+        assert torch.equal(loaded.model.state_dict()[name], values)
+    settings = SearchSettings(beam=4, n_best=4)
+    assert loaded.translate(SOURCES, settings) == TorchEngine(model).translate(SOURCES, settings)
+    assert loaded.score(SOURCES, TARGETS) == TorchEngine(model).score(SOURCES, TARGETS)
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_the_score_of_a_search_is_the_models_own(taught: Model, beam: int):
+    engine = TorchEngine(taught)
+    found = engine.translate(SOURCES, SearchSettings(beam=beam, n_best=beam))
+    pairs = [
+        (source, hypothesis)
+        for source, hypotheses in zip(SOURCES, found, strict=True)
+        for hypothesis in hypotheses
+        if hypothesis.finished
+    ]
+    assert len(pairs) > len(SOURCES) * beam / 2
+    assert len({len(hypothesis.ids) for _, hypothesis in pairs}) > 2
+    own = engine.score([source for source, _ in pairs], [hypothesis.ids for _, hypothesis in pairs])
+    assert [hypothesis.log_prob for _, hypothesis in pairs] == pytest.approx(own, abs=1e-10)
+
+
+def test_a_score_is_the_sum_of_the_log_probabilities(model: Model):
+    for row, score in enumerate(TorchEngine(model).score(SOURCES, TARGETS)):
+        said = log_probs(model, collate([SOURCES[row]], [TARGETS[row]]))[0]
+        by_hand = sum(said[place, id].item() for place, id in enumerate([*TARGETS[row], EOS]))
+        assert score == pytest.approx(by_hand, abs=1e-10)
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_translations_keep_their_order_and_need_no_company(
+    taught: Model, beam: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(engines, "BATCH_TOKENS", 24)  # several batches
+    sources = [*SOURCES, [4] * 9, [8, 7], SOURCES[0], [5, 9, 10, 4, 4, 4, 6]]
+    engine = TorchEngine(taught)
+    settings = SearchSettings(beam=beam, n_best=beam, max_length_extra=5)
+    done: list[int] = []
+    together = engine.translate(sources, settings, weights=True, advanced=done.append)
+    assert sum(done) == len(sources)
+    assert len(done) > 2
+    for source, found in zip(sources, together, strict=True):
+        (alone,) = engine.translate([source], settings, weights=True)
+        assert [hypothesis.ids for hypothesis in found] == [hypothesis.ids for hypothesis in alone]
+        for one, other in zip(found, alone, strict=True):
+            assert one.finished == other.finished
+            assert one.score == pytest.approx(other.score, abs=1e-10)
+            for name, weights in other.weights.items():
+                real = one.weights[name][..., : len(source) + 1]
+                torch.testing.assert_close(real, weights, **EXACT)
+
+
+def test_no_sources_have_no_translations(model: Model):
+    assert TorchEngine(model).translate([], SearchSettings()) == []
+    assert TorchEngine(model).score([], []) == []
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_search_leaves_the_mode_of_the_model_as_it_was(model: Model, training: bool):
+    quiet = TorchEngine(model).score(SOURCES, TARGETS)
+    model.train(training)
+    engine = TorchEngine(model)
+    assert engine.score(SOURCES, TARGETS) == quiet, "there is no dropout in a score"
+    assert engine.translate(SOURCES, SearchSettings(beam=2)) == engine.translate(SOURCES, SearchSettings(beam=2))
+    assert all(module.training == training for module in model.modules())
+    with pytest.raises(IndexError):
+        engine.translate([[999]], SearchSettings())
+    assert model.training == training
+
+
+def test_dropout_is_at_work_in_training(model: Model):
+    batch = whole_batch()
+    model.train()
+    assert not torch.equal(model(batch), model(batch))
+
+
+def test_gradients_are_those_of_central_differences(model: Model):
+    """One random direction for every parameter: (L(θ + hv) − L(θ − hv)) / 2h = ∇L · v."""
+    batch, h = whole_batch(), 1e-6
+    loss(model, batch).backward()
+    random = torch.Generator().manual_seed(2)
+    for name, parameter in model.named_parameters():
+        direction = torch.randn(parameter.shape, generator=random, dtype=torch.float64)
+        with torch.no_grad():
+            parameter += h * direction
+            above = loss(model, batch)
+            parameter -= 2 * h * direction
+            below = loss(model, batch)
+            parameter += h * direction
+        numeric = ((above - below) / (2 * h)).item()
+        assert (parameter.grad * direction).sum().item() == pytest.approx(numeric, rel=1e-6, abs=1e-7), name

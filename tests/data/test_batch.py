@@ -1,0 +1,51 @@
+"""Padded tensors, by hand: 0 pads, 2 begins, 3 ends."""
+
+import numpy as np
+import pytest
+import torch
+
+from saccade.data.batch import Batch, collate, collate_sources
+
+
+def test_examples_side_by_side():
+    batch = collate([[5, 6, 7], [8]], [[9], [4, 5]])
+    assert batch.source.tolist() == [[5, 6, 7, 3], [8, 3, 0, 0]]
+    assert batch.source_mask.tolist() == [[True, True, True, True], [True, True, False, False]]
+    assert batch.prefix.tolist() == [[2, 9, 0], [2, 4, 5]]
+    assert batch.target.tolist() == [[9, 3, 0], [4, 5, 3]]
+    assert batch.target_mask.tolist() == [[True, True, False], [True, True, True]]
+
+
+def test_sources_alone_are_those_of_the_batch():
+    rows = [[5, 6, 7], [8], []]
+    alone, batch = collate_sources(rows), collate(rows, [[4]] * 3)
+    assert torch.equal(alone.source, batch.source)
+    assert torch.equal(alone.source_mask, batch.source_mask)
+
+
+def test_nothing_to_say_is_a_beginning_and_an_end():
+    batch = collate([[]], [[]])
+    assert batch.source.tolist() == [[3]]
+    assert batch.prefix.tolist() == [[2]]
+    assert batch.target.tolist() == [[3]]
+    assert batch.target_mask.all()
+    assert batch.source_mask.all()
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.int64])
+def test_ids_come_from_a_store_or_from_a_tokenizer(dtype: type):
+    stored = collate([np.array([5, 65000], dtype)], [np.array([4], dtype)])
+    given = collate([[5, 65000]], [(4,)])
+    assert stored.source.dtype == torch.int64
+    assert torch.equal(stored.source, given.source)
+    assert torch.equal(stored.target, given.target)
+
+
+def test_a_padding_id_inside_a_text_is_no_padding():
+    assert collate_sources([[0, 5], [5]]).source_mask.tolist() == [[True, True, True], [True, True, False]]
+
+
+def test_a_batch_moves_as_a_batch():
+    moved = collate([[5]], [[6]]).to(torch.device("meta"))
+    assert isinstance(moved, Batch)
+    assert {tensor.device.type for tensor in (moved.source, moved.prefix, moved.target_mask)} == {"meta"}
