@@ -17,8 +17,29 @@ def document(request: pytest.FixtureRequest) -> Path:
     return path
 
 
+def save_model(path: Path) -> None:
+    """What the documents call my-model/run: a model that was never trained, so that it is there at once."""
+    from saccade import directory
+    from saccade.models.build import build
+    from saccade.models.settings import TransformerSettings
+    from saccade.text.tokenizer import Tokenizer, Tokenizers, TokenizerSettings
+
+    learned = Tokenizer.learn(["A dog runs.", "Ein Hund rennt."], TokenizerSettings(vocabulary=300), seed=1)
+    settings = TransformerSettings(layers=1, d_model=16, d_feedforward=16, num_heads=2)
+    model = build(settings, len(learned), len(learned))
+    directory.save(
+        path,
+        directory.Description(source_language="en", target_language="de", max_tokens=128, model=settings),
+        Tokenizers(learned, learned),
+        {name: values.detach().numpy() for name, values in model.named_parameters()},
+        "# A model for the documentation\n",
+    )
+
+
 def test_python_blocks_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    if "my-model/run" in document.read_text("utf-8"):
+        save_model(tmp_path / "my-model" / "run" / "model")
     for example in Sybil([PythonCodeBlockParser(), SkipParser()]).parse(document).examples():
         example.evaluate()
 

@@ -10,7 +10,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,8 @@ class Description:
     """What was trained."""
     search: SearchSettings = field(default_factory=SearchSettings)
     """How it translates unless told otherwise."""
+    tokenizers: tuple[str, str] | None = None
+    """sha256 of the source's and the target's tokenizer, put in when the model is saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,13 @@ class ModelDirectory:
         table = settings.read(path / SETTINGS)
         _check_format(path, table)
         description = settings.parse(Description, table, origin=str(path / SETTINGS), base=path)
-        return cls(path, description, Tokenizers.load(path))
+        tokenizers = Tokenizers.load(path)
+        if description.tokenizers not in (None, tokenizers.checksums):
+            raise ModelError(
+                f"{path} must hold the tokenizers that the model was trained with, but they were exchanged: every id "
+                "would mean another piece. Copy the whole model directory again."
+            )
+        return cls(path, description, tokenizers)
 
     def parameters(self) -> dict[str, NDArray[Any]]:
         """All parameters by name."""
@@ -92,7 +100,8 @@ def save(
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
     draft.mkdir()
     try:
-        (draft / SETTINGS).write_text(settings.dump(description), encoding="utf-8")
+        marked = replace(description, tokenizers=tokenizers.checksums)
+        (draft / SETTINGS).write_text(settings.dump(marked), encoding="utf-8")
         save_file(dict(parameters), draft / PARAMETERS)
         tokenizers.save(draft)
         (draft / CARD).write_text(card, encoding="utf-8")
@@ -148,6 +157,11 @@ def _check_layout(path: Path) -> None:
             "`saccade train` writes one below its run directory, as `model`."
         )
     missing = [name for name in (SETTINGS, PARAMETERS) if not (path / name).is_file()]
+    if missing and (path / "recipe.toml").is_file() and (path / "checkpoints").is_dir():
+        raise ModelError(
+            f"The run in {path} has no model yet: `saccade train` writes the first one after the first validation. "
+            "Let it train longer, or lower training.validate_every."
+        )
     if missing:
         raise ModelError(
             f"{path} is not a model directory: it has no {' and no '.join(missing)}. A model directory holds "

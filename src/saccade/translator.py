@@ -31,7 +31,7 @@ class Translation:
     """Its log-probability under the model."""
     tokens: tuple[str, ...] = ()
     """The tokens that the translation was written in."""
-    attention: AttentionTrace | None = field(default=None, repr=False)
+    attention: AttentionTrace | None = field(default=None, repr=False, compare=False)
     """What each token was attending to; None unless asked for."""
     alternatives: tuple["Translation", ...] = field(default=(), repr=False)
     """The next best ones, if more than one was asked for."""

@@ -81,9 +81,7 @@ def test_stepping_equals_teacher_forcing(model: Model):
     together = torch.stack([step.log_probs for step in stepped(model, batch)], dim=1)
     expected = log_probs(model, batch)
     torch.testing.assert_close(together[batch.target_mask], expected[batch.target_mask], **EXACT)
-    torch.testing.assert_close(
-        expected.exp().sum(dim=-1), torch.ones(batch.prefix.shape, dtype=torch.float64), **EXACT
-    )
+    torch.testing.assert_close(expected.exp().sum(dim=-1), torch.ones(batch.prefix.shape, dtype=torch.float64), **EXACT)
 
 
 def test_padding_changes_nothing(model: Model):
@@ -191,9 +189,7 @@ def test_a_source_that_is_masked_out_is_not_read(model: Model):
     batch = masked_out(whole_batch(), row=1)
     source = batch.source.clone()
     source[1] = 5
-    found, other, whole = (
-        log_probs(model, each) for each in (batch, replace(batch, source=source), whole_batch())
-    )
+    found, other, whole = (log_probs(model, each) for each in (batch, replace(batch, source=source), whole_batch()))
     torch.testing.assert_close(found[1], other[1], **EXACT)
     neighbours = [0, 2, 3, 4]
     torch.testing.assert_close(found[neighbours], whole[neighbours], **EXACT)
@@ -243,9 +239,7 @@ def test_a_score_is_the_sum_of_the_log_probabilities(model: Model):
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_translations_keep_their_order_and_need_no_company(
-    taught: Model, beam: int, monkeypatch: pytest.MonkeyPatch
-):
+def test_translations_keep_their_order_and_need_no_company(taught: Model, beam: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(engines, "BATCH_TOKENS", 24)  # several batches
     sources = [*SOURCES, [4] * 9, [8, 7], SOURCES[0], [5, 9, 10, 4, 4, 4, 6]]
     engine = TorchEngine(taught)

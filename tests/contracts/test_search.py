@@ -134,9 +134,7 @@ def test_no_sentences_give_no_hypotheses(beam):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_log_probs_are_summed_in_single_precision_at_least(beam, dtype):
     model, source = Explicit(6, vocab=9, sharpness=0.3, dtype=dtype), sources(3)
-    for sentence, (best, *_) in zip(
-        source, find(model, source, [20] * 3, SearchSettings(beam=beam)), strict=True
-    ):
+    for sentence, (best, *_) in zip(source, find(model, source, [20] * 3, SearchSettings(beam=beam)), strict=True):
         again = replay(model, sentence, written(best))
         exact = sum(float(step[token]) for step, token in zip(again.log_probs, again.tokens, strict=True))
         assert best.log_prob == pytest.approx(exact, rel=1e-5)

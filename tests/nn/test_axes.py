@@ -14,9 +14,7 @@ def annotations(tree: ast.AST) -> Iterator[str]:
     """The second part of every Float[Tensor, "batch source"]."""
     for node in ast.walk(tree):
         match node:
-            case ast.Subscript(
-                slice=ast.Tuple(elts=[ast.Name(id="Tensor"), ast.Constant(value=str(axes))])
-            ):
+            case ast.Subscript(slice=ast.Tuple(elts=[ast.Name(id="Tensor"), ast.Constant(value=str(axes))])):
                 yield axes
 
 

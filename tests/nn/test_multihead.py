@@ -34,9 +34,7 @@ def plainly(
     matrix, bias = module.projection.weight.tolist(), module.projection.bias.tolist()
     heads, weights = [], []
     for head in range(HEADS):
-        own = [
-            slice(part * D_MODEL + head * D_HEAD, part * D_MODEL + (head + 1) * D_HEAD) for part in range(3)
-        ]
+        own = [slice(part * D_MODEL + head * D_HEAD, part * D_MODEL + (head + 1) * D_HEAD) for part in range(3)]
         queries, keys, values = (
             [plain.product(state, matrix[rows], bias[rows]) for state in given.tolist()]
             for rows, given in zip(own, (asking, asked, asked), strict=True)

@@ -41,9 +41,7 @@ def every_hypothesis(vocab, limit):
 @pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0, 2.0])
 def test_a_wide_beam_is_exhaustive_search(seed, penalty, length_penalty):
     model, source, limit = Explicit(seed), sources(2, seed), 4
-    settings = SearchSettings(
-        beam=model.vocab**limit, n_best=1, penalty=penalty, length_penalty=length_penalty
-    )
+    settings = SearchSettings(beam=model.vocab**limit, n_best=1, penalty=penalty, length_penalty=length_penalty)
     found = beam_search(model, source, limits=torch.tensor([limit] * 2), bos=BOS, eos=EOS, settings=settings)
     for sentence, hypotheses in zip(source, found, strict=True):
 
@@ -140,21 +138,16 @@ def test_without_a_penalty_the_search_goes_on_until_n_best_have_ended():
 
 def test_prefixes_are_ranked_without_regard_to_their_length_and_hypotheses_with():
     # Both end within the beam of two; "2" has the larger probability, "3 3 3" the larger one per token.
-    model = Scripted(
-        {(): {2: 0.4, 3: 0.5}, (2,): {EOS: 0.9}, (3,): {3: 0.9}, (3, 3): {3: 0.9}, (3, 3, 3): {EOS: 0.7}}
-    )
+    model = Scripted({(): {2: 0.4, 3: 0.5}, (2,): {EOS: 0.9}, (3,): {3: 0.9}, (3, 3): {3: 0.9}, (3, 3, 3): {EOS: 0.7}})
     plain, normalised = (
-        find(model, sources(1), [30], beam=2, n_best=1, length_penalty=alpha)[0][0].ids
-        for alpha in (0.0, 1.0)
+        find(model, sources(1), [30], beam=2, n_best=1, length_penalty=alpha)[0][0].ids for alpha in (0.0, 1.0)
     )
     assert (plain, normalised) == ((2,), (3, 3, 3))
 
 
 def test_the_place_of_what_ended_goes_to_the_next_that_goes_on():
     """Step 2 of a beam of two ranks 2 end (0.30), 2 4 (0.19), 3 end (0.16), 3 4 (0.15): the last stays."""
-    model = Scripted(
-        {(): {2: 0.5, 3: 0.4}, (2,): {EOS: 0.6, 4: 0.38}, (3,): {EOS: 0.4, 4: 0.375}, (3, 4): {EOS: 0.99}}
-    )
+    model = Scripted({(): {2: 0.5, 3: 0.4}, (2,): {EOS: 0.6, 4: 0.38}, (3,): {EOS: 0.4, 4: 0.375}, (3, 4): {EOS: 0.99}})
     assert find(model, sources(1), [30], beam=2)[0][0].ids == (3, 4)
 
 

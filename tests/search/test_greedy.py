@@ -17,9 +17,7 @@ def test_it_takes_the_likeliest_token_at_every_step():
 
 
 def test_ties_go_to_the_lower_id():
-    found = greedy(
-        Uniform(), sources(1), limits=torch.tensor([3]), bos=BOS, eos=EOS, settings=ONE, banned=[0]
-    )
+    found = greedy(Uniform(), sources(1), limits=torch.tensor([3]), bos=BOS, eos=EOS, settings=ONE, banned=[0])
     assert found[0][0].ids == ()
     found = greedy(Uniform(), sources(1), limits=torch.tensor([3]), bos=BOS, eos=EOS, settings=ONE)
     assert found[0][0].ids == (0, 0, 0)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from saccade.data.sampler import Position
-from saccade.errors import CheckpointError
+from saccade.errors import CheckpointError, ModelError
 from saccade.models.build import Model, build
 from saccade.models.settings import TransformerSettings
 from saccade.training import checkpoint
@@ -86,16 +86,14 @@ def test_a_single_flipped_bit_is_found_out_or_harmless(tmp_path: Path, name: str
     saved = save(tmp_path)
     file = saved.path / name
     whole = file.read_bytes()
-    bits = range(8 * len(whole))
-    for bit in bits if name == "checkpoint.json" else np.random.default_rng(1).choice(bits, 50).tolist():
+    count = 600 if name == "checkpoint.json" else 30
+    for bit in np.random.default_rng(1).choice(8 * len(whole), count, replace=False).tolist():
         damaged = bytearray(whole)
         damaged[bit // 8] ^= 1 << bit % 8
         file.write_bytes(damaged)
-        try:
-            assert checkpoint.check(saved.path) == saved
-            assert name == "checkpoint.json"
-        except CheckpointError as error:
-            assert str(saved.path) in str(error)
+        found, refused = checkpoint.newest(tmp_path)
+        assert found == (None if refused else saved)
+        assert refused or name == "checkpoint.json"
 
 
 @pytest.mark.parametrize("text", ["[]", "3", '{"format": 1}', '{"format": 1, "sha256": [], "progress": {}}', ""])
@@ -144,8 +142,20 @@ def test_what_an_interrupted_write_left_is_pruned_with_the_oldest(tmp_path: Path
         save(tmp_path, update)
     (tmp_path / ".update-00000040.1a2b3c4d").mkdir()
     assert checkpoint.newest(tmp_path)[0].progress.update == 30, "what has no name yet is not a checkpoint"
-    checkpoint.prune(tmp_path, 2)
+    checkpoint.prune(tmp_path, 2, spacing=10)
     assert {path.name for path in tmp_path.iterdir()} == {"update-00000020", "update-00000030"}
+
+
+def test_one_left_by_an_interrupt_goes_when_a_newer_one_stands(tmp_path: Path):
+    for update in (10, 20, 30, 34):
+        save(tmp_path, update)
+    checkpoint.prune(tmp_path, 3, spacing=10)
+    assert [path.name[-2:] for path in checkpoint.every(tmp_path)] == ["34", "30", "20"]
+    save(tmp_path, 40)
+    checkpoint.prune(tmp_path, 3, spacing=10)
+    assert [path.name[-2:] for path in checkpoint.every(tmp_path)] == ["40", "30", "20"]
+    checkpoint.prune(tmp_path, 1, spacing=10)
+    assert [path.name[-2:] for path in checkpoint.every(tmp_path)] == ["40"]
 
 
 def test_the_average_is_the_mean(tmp_path: Path):
@@ -162,5 +172,5 @@ def test_the_average_is_the_mean(tmp_path: Path):
 def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path):
     saved = save(tmp_path)
     other = build(TransformerSettings(layers=1, d_model=8, d_feedforward=4, num_heads=1), 6, 6)
-    with pytest.raises(Exception, match=r"must have shape \(6, 8\), not \(6, 4\)"):
+    with pytest.raises(ModelError, match=r"norm.bias must have shape \(8,\), not \(4,\)"):
         saved.restore(other, torch.optim.Adam(other.parameters()))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import load_file
 
 from saccade.data.prepare import Prepared, prepare
 from saccade.data.settings import CorpusSettings, DataSettings
@@ -40,26 +41,25 @@ TRAINING = TrainingSettings(
 )
 
 
-def data(directory: Path, *, seed: int = 1) -> DataSettings:
-    """Writes 320 pairs such as `abcd`, `dcba`."""
-    directory.mkdir(exist_ok=True)
-    draw = random.Random(seed)
-    sources = {"".join(draw.choices("abcdef", k=draw.randint(3, 7))) for _ in range(400)}
+def prepared(directory: Path, letters: str = "abcdef") -> Prepared:
+    """320 pairs such as `abcd`, `dcba`."""
+    draw = random.Random(1)
+    sources = {"".join(draw.choices(letters, k=draw.randint(3, 7))) for _ in range(400)}
     lines = [f"{source}\t{source[::-1]}\n" for source in sorted(sources)[:320]]
+    directory.mkdir(exist_ok=True)
     (directory / "pairs.tsv").write_text("".join(lines), encoding="utf-8")
+    return prepare(data(directory), TOKENIZER, directory / "corpus", seed=1)
+
+
+def data(directory: Path) -> DataSettings:
     corpus = CorpusSettings(file=directory / "pairs.tsv")
-    return DataSettings(source_language="en", target_language="en", train=(corpus,), hold_out=20)
-
-
-def prepared(directory: Path, *, seed: int = 1) -> Prepared:
-    return prepare(data(directory, seed=seed), TOKENIZER, directory / "corpus", seed=1)
+    return DataSettings(source_language="en", target_language="en", train=(corpus,), hold_out=8)
 
 
 def recipe(run: Path, prepared: Prepared, *, model: TransformerSettings = MODEL, **training: Any) -> Recipe:
-    corpus = CorpusSettings(file=prepared.directory.parent / "pairs.tsv")
     return Recipe(
         run=run,
-        data=DataSettings(source_language="en", target_language="en", train=(corpus,), hold_out=20),
+        data=data(prepared.directory.parent),
         tokenizer=TOKENIZER,
         model=model,
         training=replace(TRAINING, **training),
@@ -113,8 +113,6 @@ def metrics(run: Path) -> list[dict[str, float]]:
 
 def outcome(run: Path) -> dict[str, Any]:
     """All that a finished run leaves behind, bit for bit, but for the time it took."""
-    from safetensors.numpy import load_file
-
     newest, _ = checkpoint.newest(run / "checkpoints")
     assert newest is not None
     files = (newest.path / "model.safetensors", newest.path / "optimizer.safetensors", run / "model/model.safetensors")

@@ -1,6 +1,5 @@
 """Where commands write: results to stdout, everything else to stderr."""
 
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -15,12 +14,13 @@ from rich.progress import (
 )
 from rich.table import Table
 
+stdout = Console(highlight=False)
 stderr = Console(stderr=True, highlight=False)
 
 
 def print_result(text: str) -> None:
-    """A result, for a person or for the next program; as UTF-8 whatever the locale says."""
-    sys.stdout.write(text + "\n")
+    """A result, for a person or for the next program."""
+    print(text)
 
 
 def note(text: str) -> None:
@@ -29,7 +29,7 @@ def note(text: str) -> None:
 
 
 @contextmanager
-def bar(unit: str) -> Iterator[Progress]:
+def bar(unit: str, *, hidden: bool = False) -> Iterator[Progress]:
     """A progress bar that shows only where a person is watching."""
     columns = (
         TextColumn("{task.description}"),
@@ -39,7 +39,9 @@ def bar(unit: str) -> Iterator[Progress]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as progress:
+    disable = hidden or not stderr.is_terminal
+    # By itself, rich would send what is printed meanwhile to stderr, too.
+    with Progress(*columns, console=stderr, transient=True, redirect_stdout=False, disable=disable) as progress:
         yield progress
 
 

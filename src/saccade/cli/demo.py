@@ -1,5 +1,6 @@
 """`saccade demo`: the whole product in a few minutes, on data it writes itself."""
 
+import shlex
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -30,23 +31,23 @@ valid = { file = "data/valid.tsv" }
 
 [tokenizer]
 kind = "bpe"
-vocabulary = 400
+vocabulary = 1000
 split_digits = true
 
 [model]
 layers = 2
-d_model = 128
+d_model = 64
 d_feedforward = 256
 num_heads = 4
 dropout = 0.1
 
 [training]
-updates = 1500
-batch_tokens = 4096
-learning_rate = 0.003
-warmup = 300
-validate_every = 250
-checkpoint_every = 250
+updates = 2000
+batch_tokens = 1024
+learning_rate = 0.004
+warmup = 250
+validate_every = 400
+checkpoint_every = 200
 average = 3
 
 [search]
@@ -71,7 +72,7 @@ def demo(
     recipe = recipes.load(recipe_file)
     note(f"The recipe is in {recipe_file}: dates as people write them, to ISO dates.")
     if fit(recipe):
-        note("The run is saved. Go on with the same command: saccade demo")
+        note(f"The run is saved. Go on with the same command: {shlex.join(['saccade', 'demo', '-d', str(directory)])}")
         raise typer.Exit(130)
     from saccade.translator import load
 

@@ -53,8 +53,10 @@ def evaluate(
     `saccade evaluate --hypotheses out.de --reference test.de --language de`
     """
     references = list(open_text(reference))
+    if not references:
+        raise DataError(f"{reference} must hold at least one known translation, but it is empty.")
     extra: dict[str, Any] = {}
-    if hypotheses is not None and model is None:
+    if hypotheses is not None and not (model or source or beam or output):
         if language is None:
             note("No --language given: BLEU uses the tokenisation for languages written with spaces (13a).")
         texts = list(open_text(hypotheses))
@@ -65,7 +67,7 @@ def evaluate(
         if output is not None:
             output.write_text("".join(text + "\n" for text in texts), encoding="utf-8", newline="\n")
     else:
-        raise typer.BadParameter("give --hypotheses, or --model with --source")
+        raise typer.BadParameter("give --hypotheses alone, or --model with --source and perhaps --beam and --output")
     scores = corpus_scores(texts, references, language=language or "")
     if as_json:
         print_result(json.dumps({"scores": [asdict(score) for score in scores], **extra}, ensure_ascii=False, indent=1))
@@ -82,8 +84,8 @@ def _of_model(
     sources = list(open_text(source))
     if len(sources) != len(references):
         raise DataError(
-            f"{source} has {len(sources)} lines but the reference has {len(references)}. "
-            "Line n of one must translate line n of the other."
+            f"{source} has {len(sources)} lines but the reference has {len(references)}. Line n of one must translate "
+            "line n of the other; find the line that is missing or was split in two."
         )
     translator = load(path)
     settings = search_settings(translator.search, beam)

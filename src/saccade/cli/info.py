@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 from typing import Annotated
 
+import tomli_w
 import typer
 
 from saccade import settings
@@ -19,20 +20,23 @@ def info(
         ),
     ],
 ) -> None:
-    """Say what a model is: kind, sizes, vocabulary, languages, data, scores and checksums.
+    """Say what a model is: kind, sizes, vocabulary, languages, data, scores and checksums. The output is TOML.
 
     Example: `saccade info runs/en-de`
     """
     directory = ModelDirectory.open(model)
     tokenizers = directory.tokenizers
-    print_result(f'path = "{directory.path}"')
-    print_result(f"num_parameters = {directory.num_parameters}")
-    print_result(f"source_vocabulary = {len(tokenizers.source)}")
-    print_result(f"target_vocabulary = {len(tokenizers.target)}")
-    print_result(f"shares_vocabulary = {str(tokenizers.shared).lower()}")
     with (directory.path / PARAMETERS).open("rb") as file:
-        print_result(f'sha256 = "{hashlib.file_digest(file, "sha256").hexdigest()}"')
-    print_result(settings.dump(directory.description))
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+    facts = {
+        "path": str(directory.path),
+        "num_parameters": directory.num_parameters,
+        "source_vocabulary": len(tokenizers.source),
+        "target_vocabulary": len(tokenizers.target),
+        "shares_vocabulary": tokenizers.shared,
+        "sha256": checksum,
+    }
+    print_result(tomli_w.dumps({**facts, **settings.table(directory.description)}))
     if (directory.path / CARD).is_file():
         text = (directory.path / CARD).read_text(encoding="utf-8")
         print_result("".join(f"# {line}\n" for line in text.splitlines()))

@@ -92,4 +92,4 @@ def init(
 
 def _quoted(path: Path) -> str:
     """As the recipe, which may lie elsewhere, has to name it."""
-    return str(path.resolve()).replace("\\", "\\\\").replace('"', '\\"')
+    return str(path.resolve()).replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$")

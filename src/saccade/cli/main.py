@@ -2,16 +2,65 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
+from safetensors import SafetensorError
+from typer.core import TyperGroup
 
 from saccade import __version__
 from saccade.cli import demo, evaluate, info, init, prepare, train, translate, view
-from saccade.cli.console import stderr
+from saccade.cli.console import note, stderr
 from saccade.errors import SaccadeError
 
+
+class Commands(TyperGroup):
+    """All commands, and how each ends when it cannot go on."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            result = super().invoke(ctx)
+            print(end="", flush=True)  # what cannot be written is to fail here, not when the process ends
+            return result
+        except SaccadeError as error:
+            refuse(str(error))
+        except BrokenPipeError:  # the reader, such as `head`, has seen enough
+            _drop_unwritable()
+            raise typer.Exit(0) from None
+        except (OSError, SafetensorError) as error:
+            _drop_unwritable()
+            refuse(explained(error))
+        except KeyboardInterrupt:
+            note("interrupted")
+            raise typer.Exit(130) from None
+
+
+def refuse(message: str) -> NoReturn:
+    """End with a message for the user."""
+    stderr.print("[bold red]error:[/] ", end="")
+    note(message)
+    raise typer.Exit(1)
+
+
+def explained(error: OSError | SafetensorError) -> str:
+    """What the system refused to do, and what to look at."""
+    name, reason = getattr(error, "filename", None), getattr(error, "strerror", None) or str(error)
+    return (
+        f"The system refuses to read or write {name or 'the output'}: {reason}. "
+        "Check that its directory exists, that you may write there and that the disk is not full."
+    )
+
+
+def _drop_unwritable() -> None:
+    """What stdout still holds and cannot write goes nowhere; else Python would try again, and fail, at its end."""
+    try:
+        print(end="", flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 app = typer.Typer(
+    cls=Commands,
     help="Train, run and see sequence-to-sequence attention models.",
     epilog="Start with `saccade demo`. Every command explains itself: `saccade train --help`.",
     no_args_is_help=True,
@@ -54,15 +103,4 @@ def run() -> None:
     for stream in (sys.stdout, sys.stdin):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", newline="\n")
-    try:
-        app(prog_name="saccade")
-    except SaccadeError as error:
-        stderr.print("[bold red]error:[/] ", end="")
-        stderr.print(str(error), markup=False, soft_wrap=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        stderr.print("interrupted")
-        sys.exit(130)
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    app(prog_name="saccade")

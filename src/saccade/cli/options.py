@@ -1,5 +1,7 @@
 """Arguments and options that several commands share."""
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -35,3 +37,9 @@ Beam = Annotated[
         show_default=False,
     ),
 ]
+
+
+def typed(verb: str, recipe: Path, overrides: Sequence[str] | None) -> str:
+    """A command as its user types it, for messages that say what comes next."""
+    settings = [word for override in overrides or () for word in ("--set", override)]
+    return shlex.join(["saccade", verb, str(recipe), *settings])

@@ -4,9 +4,10 @@ from pathlib import Path
 
 from saccade import recipe as recipes
 from saccade.cli.console import bar, note, stderr, table
-from saccade.cli.options import Overrides, RecipeFile
+from saccade.cli.options import Overrides, RecipeFile, typed
 from saccade.data.prepare import Prepared
 from saccade.data.prepare import prepare as prepare_corpus
+from saccade.directory import ModelDirectory
 from saccade.recipe import Recipe
 
 
@@ -20,11 +21,13 @@ def prepare(recipe: RecipeFile, overrides: Overrides = None) -> None:
     chosen = recipes.load(recipe, overrides or ())
     prepared = prepared_corpus(chosen)
     show(prepared)
-    note(f"The corpus is in {prepared.directory}. Next: saccade train {recipe}")
+    note(f"The corpus is in {prepared.directory}. Next: {typed('train', recipe, overrides)}")
 
 
 def prepared_corpus(recipe: Recipe) -> Prepared:
     """The corpus of a recipe, below its run directory; made now unless it is there already."""
+    warm_start = recipe.training.warm_start
+    reuse = ModelDirectory.open(warm_start).tokenizers if warm_start else None
     with bar("pairs") as progress:
         tasks = {}
 
@@ -38,6 +41,7 @@ def prepared_corpus(recipe: Recipe) -> Prepared:
             recipe.tokenizer,
             corpus_directory(recipe),
             seed=recipe.training.seed,
+            reuse=reuse,
             progress=advanced,
         )
 

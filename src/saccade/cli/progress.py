@@ -32,10 +32,17 @@ class Display:
 
     def started(self, model: Model, progress: checkpoint.Progress, passed_over: list[CheckpointError]) -> None:
         for error in passed_over:
-            note(f"warning: {error} It is passed over; the run goes on from the newest sound checkpoint.")
+            note(f"warning: {error} It is passed over.")
+        if passed_over and not progress.update:
+            note("warning: No sound checkpoint is left, so the training begins anew.")
         num_parameters = sum(parameter.numel() for parameter in model.parameters())
         note(f"{num_parameters:,} parameters, {self.settings.updates:,} updates")
-        if progress.update:
+        if progress.update >= self.settings.updates:
+            note(
+                f"All of these were made before. To train on, ask for more than {progress.update:,}: "
+                f"--set training.updates={2 * progress.update}"
+            )
+        elif progress.update:
             note(f"Going on from update {progress.update:,}.")
         if progress.best is not None:
             self.best = f"best {abs(progress.best):.2f}"
@@ -74,7 +81,9 @@ class Display:
         note(f"          {validation.sample[0]}\n        → {validation.sample[1]}")
 
     def averaged(self, validation: Validation, num_checkpoints: int, is_best: bool) -> None:
-        verdict = "better than any of them, so it is kept" if is_best else "no better than the best, which is kept"
+        verdict = (
+            "as good as any of them or better, so it is kept" if is_best else "no better than the best, which is kept"
+        )
         note(
             f"Average of {num_checkpoints} checkpoints: BLEU {validation.bleu:.2f}, "
             f"perplexity {validation.perplexity:.2f}; {verdict}."

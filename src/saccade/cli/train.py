@@ -8,7 +8,7 @@ import typer
 
 from saccade import recipe as recipes
 from saccade.cli.console import note, print_result
-from saccade.cli.options import Overrides, RecipeFile
+from saccade.cli.options import Overrides, RecipeFile, typed
 from saccade.cli.prepare import prepared_corpus, show
 from saccade.errors import need_torch
 from saccade.recipe import Recipe
@@ -40,7 +40,7 @@ def train(
     if dry_run:
         estimate(chosen)
     elif fit(chosen):
-        note(f"The run is saved. Go on with the same command: saccade train {recipe}")
+        note(f"The run is saved. Go on with the same command: {typed('train', recipe, overrides)}")
         raise typer.Exit(130)
     else:
         print_result(str(chosen.run / "model"))
@@ -64,6 +64,8 @@ def fit(recipe: Recipe) -> bool:
     if outcome.interrupted:
         note(f"Interrupted after update {done.update:,}.")
     else:
+        if done.update < recipe.training.updates:
+            note(f"Stopped early: the last {done.stale} validations found nothing better (training.patience).")
         note(
             f"{done.update:,} updates in {done.seconds / 60:.1f} minutes of training. "
             f"The model of update {done.best_update:,} is in {run.model}."

@@ -2,9 +2,8 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain, cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +13,7 @@ from saccade.cli.console import bar, note
 from saccade.cli.options import Beam, ModelPath
 from saccade.errors import DataError, OutputExists
 from saccade.search.settings import SearchSettings
-from saccade.text.formats.opening import open_text
+from saccade.text.formats.opening import check_readable, open_text
 
 if TYPE_CHECKING:
     from saccade.translator import Translator
@@ -27,7 +26,7 @@ def translate(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[FILE]...",
+            metavar="FILE",
             help="Files of lines, plain, gzip or zstd; standard input without any.",
             show_default=False,
         ),
@@ -61,17 +60,16 @@ def translate(
 
     if output is not None and output.exists():
         raise OutputExists(f"{output} exists already. Remove it or name another file; nothing was translated.")
-    missing = [path for path in files or () if not path.is_file()]
-    if missing:
-        raise DataError(f"{missing[0]} must be a file of lines to translate, but there is no such file.")
+    for path in files or ():
+        check_readable(path)
     translator = load(model)
     settings = search_settings(translator.search, beam, n_best)
     lines = chain.from_iterable(open_text(path) for path in files) if files else standard_input()
-    with output.open("w", encoding="utf-8", newline="\n") if output else nullcontext(sys.stdout) as out:
-        for text in translated(translator, lines, settings):
-            out.write(text + "\n")
-            if output is None:
-                out.flush()
+    if output is not None:
+        write(translated(translator, lines, settings), output)
+    else:
+        for text in translated(translator, lines, settings, onto_screen=sys.stdout.isatty()):
+            print(text, flush=True)
 
 
 def search_settings(own: SearchSettings, beam: int | None, n_best: int = 1) -> SearchSettings:
@@ -80,12 +78,14 @@ def search_settings(own: SearchSettings, beam: int | None, n_best: int = 1) -> S
     return replace(own, beam=width, n_best=n_best)
 
 
-def translated(translator: "Translator", lines: Iterable[str], settings: SearchSettings) -> Iterator[str]:
-    """The translations of lines as they become ready, in order."""
+def translated(
+    translator: "Translator", lines: Iterable[str], settings: SearchSettings, *, onto_screen: bool = False
+) -> Iterator[str]:
+    """The translations of lines in order, as they become ready; on a screen that is line by line."""
     lines, number = iter(lines), 0
-    with bar("lines") as progress:
+    with bar("lines", hidden=onto_screen) as progress:
         task = progress.add_task("translating", total=None)
-        while chunk := list(islice(lines, CHUNK)):
+        while chunk := list(islice(lines, 1 if onto_screen else CHUNK)):
             for line, result in zip(
                 range(number + 1, number + 1 + len(chunk)),
                 translator.translate(chunk, search=settings, advanced=lambda count: progress.advance(task, count)),
@@ -96,8 +96,26 @@ def translated(translator: "Translator", lines: Iterable[str], settings: SearchS
                 if settings.n_best == 1:
                     yield result.text
                 else:
-                    yield from (f"{each.score:.4f}\t{each.text}" for each in (result, *result.alternatives))
+                    # A blank line has one translation, which is repeated: line n of the input has lines of its own.
+                    several = islice(cycle((result, *result.alternatives)), settings.n_best)
+                    yield from (f"{each.score:.4f}\t{each.text}" for each in several)
             number += len(chunk)
+
+
+def write(texts: Iterable[str], output: Path) -> None:
+    """Into a new file. When an error or Ctrl-C comes between, what is there already stays, and is told."""
+    count = 0
+    with output.open("x", encoding="utf-8", newline="\n") as file:
+        try:
+            for text in texts:
+                file.write(text + "\n")
+                count += 1
+        except BaseException:
+            if count:
+                note(f"{output} is not complete: it has {count:,} lines.")
+            else:
+                output.unlink()
+            raise
 
 
 def standard_input() -> Iterator[str]:
@@ -109,6 +127,7 @@ def standard_input() -> Iterator[str]:
             yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError as error:
             raise DataError(
-                f"Standard input must be UTF-8, but line {number} has the byte 0x{line[error.start]:02x} "
-                f"at position {error.start}. Convert it first, for example with iconv."
+                f"Standard input must be UTF-8 text, but byte {error.start + 1} of line {number} is "
+                f"0x{line[error.start]:02X}, which is not. Convert it first, for example with: "
+                "iconv -f WINDOWS-1252 -t UTF-8"
             ) from None

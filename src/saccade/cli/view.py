@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saccade.cli.console import note, print_result
+from saccade.cli.console import note, print_result, stdout
 from saccade.cli.options import Beam, ModelPath
 from saccade.cli.translate import search_settings
 from saccade.errors import DataError, OutputExists
 
 if TYPE_CHECKING:
-    pass
+    from saccade.translator import Translation
 
 
 def view(
@@ -61,3 +61,23 @@ def view(
     draw(translation, layer=layer, head=head, svg=svg)
     if svg is not None:
         print_result(str(svg))
+
+
+def draw(
+    translation: "Translation", *, layer: int | None = None, head: int | None = None, svg: Path | None = None
+) -> None:
+    """The heat-map in the terminal, and as a picture if wanted; layers and heads are counted from 1."""
+    from saccade.trace.svg import svg as drawn
+    from saccade.trace.terminal import heatmap
+
+    trace = translation.attention
+    assert trace is not None
+    num_heads = len(trace.weights[trace.names[0]])
+    for option, number, most in (("--layer", layer, len(trace.names)), ("--head", head, num_heads)):
+        if number is not None and number > most:
+            raise DataError(f"{option} must be from 1 to {most} for this model, not {number}.")
+    name = None if layer is None else trace.names[layer - 1]
+    index = None if head is None else head - 1
+    stdout.print(heatmap(trace, name, index))
+    if svg is not None:
+        svg.write_text(drawn(trace, name, index, title=translation.text), encoding="utf-8")

@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from itertools import compress, islice
 from pathlib import Path
@@ -24,7 +24,7 @@ from saccade import settings
 from saccade.data.corpus import Cleaner, CleaningReport, Example, read
 from saccade.data.settings import CorpusSettings, DataSettings
 from saccade.data.store import StoreWriter, TokenStore
-from saccade.errors import DataError, OutputExists
+from saccade.errors import DataError, ModelError, OutputExists
 from saccade.text.formats.lines import read_pairs
 from saccade.text.formats.opening import open_bytes, open_text
 from saccade.text.normalize import normalize
@@ -77,20 +77,25 @@ def prepare(
     directory: Path,
     *,
     seed: int,
+    reuse: Tokenizers | None = None,
     progress: Progress = lambda stage, done, total: None,
 ) -> Prepared:
-    """Prepare into `directory`, or open what is there already if settings and files are still the same."""
-    fingerprint = _fingerprint(data, tokenizer, seed)
+    """Prepare into `directory`, or open what is there already if settings and files are still the same.
+
+    With tokenizers to `reuse`, no new ones are learned: a model that is trained further keeps its own.
+    """
+    fingerprint = _fingerprint(data, tokenizer, seed, reuse)
     if (directory / _META).exists():
         if _is_current(directory, fingerprint):
-            return Prepared.open(directory)
+            with suppress(DataError, ModelError):  # a damaged one is made anew
+                return Prepared.open(directory)
     elif directory.is_file() or (directory.is_dir() and any(directory.iterdir())):
         raise OutputExists(
             f"{directory} must be new, empty or a prepared corpus, which is then replaced, but it is none of "
             "these. Choose another path or remove it."
         )
     with _built_aside(directory) as building:
-        report = _build(data, tokenizer, building, seed, progress)
+        report = _build(data, tokenizer, building, seed, reuse, progress)
         meta = {
             "version": VERSION,
             "fingerprint": fingerprint,
@@ -103,7 +108,12 @@ def prepare(
 
 
 def _build(
-    data: DataSettings, tokenizer: TokenizerSettings, building: Path, seed: int, progress: Progress
+    data: DataSettings,
+    tokenizer: TokenizerSettings,
+    building: Path,
+    seed: int,
+    reuse: Tokenizers | None,
+    progress: Progress,
 ) -> CleaningReport:
     cleaned = building / "clean.tsv"
     report = _clean(data, cleaned, progress)
@@ -111,7 +121,7 @@ def _build(
     _write_lines(building / "valid.source.txt", (example.source for example in valid))
     _write_lines(building / "valid.target.txt", (example.target for example in valid))
     progress("learning", 0, None)
-    tokenizers = _learn(cleaned, tokenizer, seed)
+    tokenizers = reuse or _learn(cleaned, tokenizer, seed)
     tokenizers.save(building)
     _encode(cleaned, tokenizers, data.max_tokens, report, building / "train", progress)
     cleaned.unlink()
@@ -242,7 +252,7 @@ def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield chunk
 
 
-def _fingerprint(data: DataSettings, tokenizer: TokenizerSettings, seed: int) -> str:
+def _fingerprint(data: DataSettings, tokenizer: TokenizerSettings, seed: int, reuse: Tokenizers | None) -> str:
     """Changes when a setting does, or a file's size or time of change."""
     corpora = {f"data.train[{number}]": corpus for number, corpus in enumerate(data.train)}
     if data.valid is not None:
@@ -253,7 +263,8 @@ def _fingerprint(data: DataSettings, tokenizer: TokenizerSettings, seed: int) ->
             with open_bytes(path, key=f"{key}.{name}") as file:
                 status = os.fstat(file.fileno())
             files.append((str(path), status.st_size, status.st_mtime_ns))
-    inputs = [VERSION, settings.table(data), settings.table(tokenizer), seed, files]
+    reused = reuse and reuse.checksums
+    inputs = [VERSION, settings.table(data), settings.table(tokenizer), seed, reused, files]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -285,9 +296,7 @@ def _is_current(directory: Path, fingerprint: str) -> bool:
 def _built_aside(directory: Path) -> Iterator[Path]:
     """A temporary neighbour of `directory` that takes its place at a normal end and vanishes otherwise."""
     directory.parent.mkdir(parents=True, exist_ok=True)
-    building, old = (
-        directory.with_name(f".{directory.name}.{os.getpid()}.{state}") for state in ("partial", "old")
-    )
+    building, old = (directory.with_name(f".{directory.name}.{os.getpid()}.{state}") for state in ("partial", "old"))
     for leftover in (building, old):  # of a killed process that had the same number
         shutil.rmtree(leftover, ignore_errors=True)
     building.mkdir()

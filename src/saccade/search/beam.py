@@ -86,9 +86,7 @@ def _first(limits: Int[Tensor, " batch"], bos: int) -> Beam:
     return Beam(torch.arange(batch), limits, torch.full((batch, 1), bos), torch.zeros(batch, 1))
 
 
-def _rank(
-    beam: Beam, log_probs: Float[Tensor, "rows vocab"], count: int, banned: Int[Tensor, " banned"]
-) -> Candidates:
+def _rank(beam: Beam, log_probs: Float[Tensor, "rows vocab"], count: int, banned: Int[Tensor, " banned"]) -> Candidates:
     """The likeliest continuations of each sentence, on the CPU; -inf where there are fewer than `count`.
 
     The best of every row are found first, so that nothing as large as `log_probs` is copied or added up.
@@ -101,24 +99,26 @@ def _rank(
     row = torch.arange(batch, device=index.device)[:, None] * width + index // best.shape[1]
     token = token[row, index % best.shape[1]]
     missing = (0, count - top.shape[1])
-    return Candidates(
-        pad(row.cpu(), missing), pad(token.cpu(), missing), pad(top.cpu(), missing, value=-torch.inf)
-    )
+    return Candidates(pad(row.cpu(), missing), pad(token.cpu(), missing), pad(top.cpu(), missing, value=-torch.inf))
 
 
 def top_stable(
     values: Float[Tensor, "batch choices"], count: int
 ) -> tuple[Float[Tensor, "batch top"], Int[Tensor, "batch top"]]:
     """`topk` with the lower index first among equals, which `topk` itself does not promise."""
-    top, index = values.topk(min(count + 1, values.shape[1]))
-    inside, outside = top[:, count - 1 : count], top[:, count:]
-    if bool(((inside == outside) & outside.isfinite()).any()):  # a tie at the cut: rare, so it may be slow
-        top, index = values.sort(dim=1, descending=True, stable=True)
-    else:
-        index, by_index = index.sort(dim=1)
-        top, by_value = top.gather(1, by_index).sort(dim=1, descending=True, stable=True)
-        index = index.gather(1, by_value)
-    return top[:, :count], index[:, :count]
+    choices = values.shape[1]
+    count = min(count, choices)
+    top, index = values.topk(min(count + 1, choices))
+    last, next_one = top[:, count - 1 : count], top[:, count:]
+    top, index = top[:, :count], index[:, :count]
+    if bool(((last == next_one) & next_one.isfinite()).any()):  # equals on both sides of the cut
+        places = torch.arange(choices, dtype=torch.int32, device=values.device)
+        lowest = places.where(values == last, choices).topk(count, largest=False).values.long()
+        nth = torch.arange(count, device=values.device) - (top > last).sum(dim=1, keepdim=True)
+        index = torch.where(nth < 0, index, lowest.gather(1, nth.clamp(min=0)))
+    index, by_index = index.sort(dim=1)
+    top, by_value = top.gather(1, by_index).sort(dim=1, descending=True, stable=True)
+    return top, index.gather(1, by_value)
 
 
 def _register(
@@ -151,9 +151,7 @@ def _grow(
     tokens, parents = candidates.tokens.gather(1, best), candidates.parents.gather(1, best)
     done = torch.tensor([_done(ends[sentence], settings) for sentence in beam.sentences.tolist()])
     on = ~done & (log_probs[:, 0] != -torch.inf)
-    return Beam(beam.sentences[on], beam.limits[on], tokens[on], log_probs[on]), parents[
-        on
-    ].flatten().tolist()
+    return Beam(beam.sentences[on], beam.limits[on], tokens[on], log_probs[on]), parents[on].flatten().tolist()
 
 
 def _done(ends: list[End], settings: SearchSettings) -> bool:

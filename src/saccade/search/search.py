@@ -29,6 +29,4 @@ def search(
     `limits` lie on the model's device.
     """
     find = greedy if settings.beam == 1 else beam_search
-    return find(
-        model, memory, limits=limits, bos=bos, eos=eos, settings=settings, weights=weights, banned=banned
-    )
+    return find(model, memory, limits=limits, bos=bos, eos=eos, settings=settings, weights=weights, banned=banned)

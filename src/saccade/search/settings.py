@@ -38,9 +38,7 @@ class SearchSettings:
         }
         broken = [(name, rule) for name, (holds, rule) in rules.items() if not holds]
         if broken:
-            raise ValueError(
-                "; ".join(f"{name} must be {rule}, not {getattr(self, name)}" for name, rule in broken)
-            )
+            raise ValueError("; ".join(f"{name} must be {rule}, not {getattr(self, name)}" for name, rule in broken))
 
     def limit(self, source_length: int) -> int:
         """The most tokens that so many source tokens may be translated by, the end of sentence included."""

@@ -55,7 +55,7 @@ class Heatmap:
 
     def _rows(self, block: range, side: Sequence[str], margin: int, coloured: bool) -> Iterator[Text]:
         largest = float(self.matrix.max()) or 1.0
-        strongest = dict((target, source) for source, target in links(self.matrix))
+        strongest = {target: source for source, target in links(self.matrix)}
         for target, token in enumerate(side):
             text = Text(" " * (margin - 1 - cell_len(token)), no_wrap=True)
             _write(text, token, cell_len(token) + 1)
@@ -66,10 +66,11 @@ class Heatmap:
             yield text
 
     def _legend(self, coloured: bool) -> Text:
-        text = Text("weight 0 ", no_wrap=True)
+        text = Text("weight 0 ")
         for shade in range(len(SHADES)):
             text.append_text(_cell(shade / (len(SHADES) - 1), "", coloured))
-        return text.append(f" {self.matrix.max():.2f}, the largest of each row in percent")
+        text.append(f" {self.matrix.max():.2f}")
+        return text.append(", the largest of each row in percent" if coloured else "")
 
 
 def heatmap(trace: AttentionTrace, name: str | None = None, head: int | None = None) -> Heatmap:
@@ -95,7 +96,8 @@ def _write(text: Text, token: str, cells: int) -> None:
 def _cell(share: float, content: str, coloured: bool) -> Text:
     """A share of 0 is the palest, 1 the strongest."""
     if not coloured:
-        return Text(content or SHADES[round(share * (len(SHADES) - 1))] * CELL)
+        step = max(round(share * (len(SHADES) - 1)), 1 if content else 0)
+        return Text(SHADES[step] * CELL)
     stop = min(int(share * (len(RAMP) - 1)), len(RAMP) - 2)
     shade = blend_rgb(RAMP[stop], RAMP[stop + 1], share * (len(RAMP) - 1) - stop)
     ink = DARK if share > 0.5 else LIGHT

@@ -1,4 +1,4 @@
-"""What a model attended to while it wrote: one matrix of weights a layer and head, with the tokens on both sides."""
+"""What a model attended to while it wrote: a matrix of weights for each layer and head."""
 
 import re
 from collections.abc import Mapping
@@ -47,36 +47,29 @@ class AttentionTrace:
 
     def matrix(self, name: str | None = None, head: int | None = None) -> Matrix:
         """Target tokens × source tokens: of one layer and head, or the mean over those that are not named."""
-        layers = [self.weights[chosen] for chosen in self._chosen(name)]
-        heads = min(len(layer) for layer in layers)
-        if head is None:
-            return np.mean([layer.mean(axis=0, dtype=float) for layer in layers], axis=0)
-        if not 0 <= head < heads:
-            raise SaccadeError(f"Heads are counted from 0 and there are {heads} here, so head {head} is none of them.")
-        return np.mean([layer[head] for layer in layers], axis=0, dtype=float)
+        layers = self._layers(name)
+        heads = min(map(len, layers))
+        if head is not None and not 0 <= head < heads:
+            raise SaccadeError(f"There are {heads} heads, counted from 0, but head {head} was asked for.")
+        chosen = [layer.mean(axis=0) if head is None else layer[head] for layer in layers]
+        return np.asarray(np.mean(chosen, axis=0), dtype=float)
 
     def caption(self, name: str | None = None, head: int | None = None) -> str:
         """What `matrix` shows, in words; layers and heads are counted from 1, as people do."""
-        layers = [self.weights[chosen] for chosen in self._chosen(name)]
-        heads = len(layers[0])
-        layer_words = (
-            _mean(len(self.names), "layer")
-            if name is None
-            else (f"layer {self.names.index(name) + 1} of {len(self.names)}")
-        )
-        head_words = _mean(heads, "head") if head is None else f"head {head + 1} of {heads}"
-        return f"{layer_words}, {head_words}"
+        heads = len(self._layers(name)[0])
+        layer = _one_of("layer", len(self.names), None if name is None else self.names.index(name))
+        return f"{layer}, {_one_of('head', heads, head)}"
 
-    def _chosen(self, name: str | None) -> tuple[str, ...]:
+    def _layers(self, name: str | None) -> list[Matrix]:
         if name is None:
-            return self.names
+            return list(self.weights.values())
         if name not in self.weights:
-            raise SaccadeError(f"There is no layer {name} in this trace. It has {', '.join(self.names)}.")
-        return (name,)
+            raise SaccadeError(f"There is no layer {name} in this trace; it has {', '.join(self.names)}.")
+        return [self.weights[name]]
 
 
-def _mean(count: int, what: str) -> str:
-    return f"one {what}" if count == 1 else f"mean of {count} {what}s"
+def _one_of(what: str, count: int, chosen: int | None) -> str:
+    return f"mean of {count} {what}s" if chosen is None and count > 1 else f"{what} {(chosen or 0) + 1} of {count}"
 
 
 def _by_number(name: str) -> list[tuple[int, str]]:

@@ -3,7 +3,7 @@
     update-00001000/
       model.safetensors       parameters
       optimizer.safetensors   Adam's two moments of every parameter
-      checkpoint.json         progress, and the sha256 of both files; written last
+      checkpoint.json         progress, the sha256 of both files, and a checksum of all this; written last
 
 Random states are not stored: they are functions of (seed, update).
 """
@@ -13,7 +13,8 @@ import json
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,8 @@ class Progress:
     """Target tokens learned from."""
     seconds: float = 0.0
     """Time spent in training proper, validation not counted."""
+    validated: int = 0
+    """The update of the last validation."""
     best: float | None = None
     """The best validation so far, by the measure that the settings name; higher is better."""
     best_update: int = 0
@@ -86,6 +89,7 @@ def save(directory: Path, model: Model, optimizer: torch.optim.Optimizer, progre
             "progress": asdict(progress),
             "sha256": {name: _sha256(draft / name) for name in (MODEL, OPTIMIZER)},
         }
+        described["checksum"] = _checksum(described)
         (draft / PROGRESS).write_text(json.dumps(described, indent=1), encoding="utf-8")
         for file in draft.iterdir():
             sync(file)
@@ -105,14 +109,16 @@ def check(path: Path) -> Checkpoint:
         described = json.loads((path / PROGRESS).read_text(encoding="utf-8"))
         if described["format"] != FORMAT:
             raise CheckpointError(f"{path} has format {described['format']}, but this saccade reads format {FORMAT}.")
+        if described.pop("checksum") != _checksum(described):
+            raise ValueError("its numbers do not add up to its checksum")
         for name, checksum in described["sha256"].items():
             if _sha256(path / name) != checksum:
                 raise CheckpointError(
                     f"{path / name} must have the checksum that {PROGRESS} names, but has another: "
                     "the file was cut short or damaged."
                 )
-        progress = Progress(**described["progress"])
-        return Checkpoint(path, replace(progress, position=Position(**described["progress"]["position"])))
+        progress = described["progress"]
+        return Checkpoint(path, Progress(**progress | {"position": Position(**progress["position"])}))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path} must be a whole checkpoint, but {PROGRESS} cannot be read ({error}).") from error
 
@@ -133,9 +139,22 @@ def newest(directory: Path) -> tuple[Checkpoint | None, list[CheckpointError]]:
     return None, damaged
 
 
-def prune(directory: Path, keep: int) -> None:
-    """Remove all but the newest checkpoints, and what an interrupted write has left."""
-    for path in [*every(directory)[keep:], *directory.glob(".update-*")]:
+def sound(directory: Path) -> Iterator[Checkpoint]:
+    """The checkpoints that are whole, newest first."""
+    for path in every(directory):
+        with suppress(CheckpointError):
+            yield check(path)
+
+
+def prune(directory: Path, keep: int, *, spacing: int) -> None:
+    """Remove all but the newest checkpoints, and what an interrupted write has left.
+
+    One that is not at a multiple of `spacing` was left by an interrupt or a former end, and goes as soon as there is
+    a newer one: which checkpoints are averaged must not depend on it.
+    """
+    older = every(directory)[1:]
+    regular = [path for path in older if int(path.name.removeprefix("update-")) % spacing == 0]
+    for path in {*older, *directory.glob(".update-*")} - {*regular[: keep - 1]}:
         shutil.rmtree(path, ignore_errors=True)
 
 
@@ -180,3 +199,7 @@ def _states(model: nn.Module, optimizer: torch.optim.Optimizer) -> Iterator[tupl
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _checksum(described: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()

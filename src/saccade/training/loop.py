@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from types import FrameType
 from typing import Protocol, runtime_checkable
 
@@ -117,8 +118,8 @@ class Training:
             given = ModelDirectory.open(path)
             if given.tokenizers.checksums != tokenizers.checksums:
                 raise ModelError(
-                    f"A warm start needs the tokenizers that {path} was trained with, but this run has others. "
-                    "Name the old ones with `tokenizer.reuse`."
+                    f"A warm start needs the tokenizers that {path} was trained with, but the corpus was encoded "
+                    "with others. Prepare it again with the same `training.warm_start`."
                 )
             fill(model, given.parameters(), origin=str(path))
         return model
@@ -171,7 +172,7 @@ class Training:
         collated = []
         for _ in range(self.settings.accumulate):
             position, rows = next(batches)
-            sources, targets = zip(*(self.prepared.train[row] for row in rows), strict=True)
+            sources, targets = zip(*(self.prepared.train[row] for row in rows.tolist()), strict=True)
             collated.append(collate(sources, targets).to(self.device))
         return position, collated
 
@@ -200,7 +201,7 @@ class Training:
         if is_best:
             self._keep_as_best(validation, parameters(self.model), f"update {self.progress.update:,}")
         stale = 0 if self.progress.best != before else self.progress.stale + 1
-        self.progress = replace(self.progress, stale=stale)
+        self.progress = replace(self.progress, validated=validation.update, stale=stale)
         self.metrics.log(validation.update, valid_loss=round(validation.loss, 5), valid_bleu=round(validation.bleu, 3))
         self.reporter.validated(validation, is_best)
 
@@ -224,15 +225,16 @@ class Training:
 
     def _save(self) -> None:
         checkpoint.save(self.run.checkpoints, self.model, self.optimizer, self.progress)
-        checkpoint.prune(self.run.checkpoints, max(self.settings.keep, self.settings.average))
+        keep = max(self.settings.keep, self.settings.average)
+        checkpoint.prune(self.run.checkpoints, keep, spacing=self.settings.checkpoint_every)
 
     def _finish(self) -> None:
         """A last validation, and the average of the last checkpoints, which is kept if it is better still."""
-        if not self._due(self.settings.validate_every):
+        if self.progress.validated != self.progress.update:
             self._validate()
         if not self._due(self.settings.checkpoint_every):
             self._save()
-        last = [checkpoint.check(path) for path in checkpoint.every(self.run.checkpoints)[: self.settings.average]]
+        last = list(islice(checkpoint.sound(self.run.checkpoints), self.settings.average))
         if len(last) < 2:
             return
         own = {name: values.copy() for name, values in parameters(self.model).items()}

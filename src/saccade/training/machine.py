@@ -5,6 +5,8 @@ import sys
 
 import torch
 
+from saccade.errors import SettingsError
+
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 KEEP_BYTES = 1 << 30
 
@@ -30,6 +32,13 @@ def use(device: str, threads: int | None) -> torch.device:
     keep_freed_memory()
     if threads is not None:
         torch.set_num_threads(threads)
-    if device != "auto":
-        return torch.device(device)
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.empty(0, device=device).device
+    except (RuntimeError, AssertionError) as error:  # torch raises the latter where it was built without CUDA
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise SettingsError(
+            "The recipe",
+            [f'training.device must be a device of this machine, not "{device}". PyTorch says: {reason}.'],
+        ) from None

@@ -16,7 +16,7 @@ class Metrics:
 
             self._events = SummaryWriter(str(directory / "tensorboard"), purge_step=after + 1)
 
-    def log(self, update: int, **figures: float) -> None:
+    def log(self, update: int, **figures: int | float) -> None:
         """Note figures by name, as they stand after this update."""
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"update": update, **figures}) + "\n")
@@ -34,4 +34,6 @@ class Metrics:
         if self._path.is_file():
             lines = self._path.read_text(encoding="utf-8").splitlines()
             kept = [line for line in lines if line.endswith("}") and json.loads(line)["update"] <= after]
-            self._path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+            draft = self._path.with_name(f".{self._path.name}")
+            draft.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+            draft.replace(self._path)

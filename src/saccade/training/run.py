@@ -48,7 +48,7 @@ class Run:
         """A new run directory, or one that this recipe may go on with."""
         run = cls(recipe.run, recipe)
         stored = run.path / "recipe.toml"
-        if stored.is_file():
+        if stored.is_file() and checkpoint.every(run.checkpoints):  # else nothing has been learned that could be lost
             before = settings.load(Recipe, stored)
             refused = [change for change in settings.differences(before, recipe) if not change.startswith(MAY_CHANGE)]
             if refused:
@@ -58,7 +58,9 @@ class Run:
                     refused,
                 )
         run.path.mkdir(parents=True, exist_ok=True)
-        stored.write_text(settings.dump(recipe), encoding="utf-8")
+        draft = stored.with_name(f".{stored.name}")
+        draft.write_text(settings.dump(recipe), encoding="utf-8")
+        draft.replace(stored)
         return run
 
     @property

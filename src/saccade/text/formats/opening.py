@@ -39,7 +39,13 @@ def open_text(path: Path, *, key: str = "") -> Iterator[str]:
             ) from None
 
 
-def open_bytes(path: Path, *, key: str = "") -> BinaryIO:
+def check_readable(path: Path) -> None:
+    """Refuse a file that `open_text` would refuse to open; a pipe is left untouched."""
+    if not path.is_fifo():
+        open_bytes(path).close()
+
+
+def open_bytes(path: Path, *, key: str = "") -> io.BufferedReader:
     """The file as it stands, or a message that says why it cannot be had."""
     named = f", named by {key}," if key else ""
     if path.is_dir():
@@ -53,14 +59,12 @@ def open_bytes(path: Path, *, key: str = "") -> BinaryIO:
         ) from None
     except OSError as error:
         raise DataError(
-            f"The file {path}{named} must be readable, but it is not: {error.strerror}. "
-            "Check its permissions."
+            f"The file {path}{named} must be readable, but it is not: {error.strerror}. Check its permissions."
         ) from None
 
 
-def _decompressed(file: BinaryIO) -> Iterable[bytes]:
-    head = file.read(4)
-    file.seek(0)
+def _decompressed(file: io.BufferedReader) -> Iterable[bytes]:
+    head = file.peek(4)  # without moving on: a pipe cannot be wound back
     if head.startswith(_GZIP):
         return io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 16)
     if head.startswith(_ZSTD):

@@ -1,0 +1,38 @@
+"""`saccade demo`, with a task and a training cut short: its length is a matter for the demo itself."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+
+def test_it_trains_scores_translates_and_draws(saccade, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    from saccade.cli import demo
+
+    monkeypatch.setattr(demo, "NUM_TRAIN", 200)
+    monkeypatch.setattr(demo, "NUM_VALID", 10)
+    monkeypatch.setattr(demo, "NUM_TEST", 20)
+    short = {"updates": 3, "batch_tokens": 256, "validate_every": 3, "checkpoint_every": 3}
+    recipe = demo.RECIPE.replace("d_model = 128", "d_model = 16")
+    for name, value in short.items():
+        recipe = re.sub(rf"^{name} = \d+", f"{name} = {value}", recipe, flags=re.MULTILINE)
+    monkeypatch.setattr(demo, "RECIPE", recipe.replace("beam = 4", "beam = 1"))
+
+    ended = saccade("demo", "--directory", tmp_path / "demo")
+    assert ended.code == 0, ended.stderr
+    assert re.search(r"^Held-out dates: \d+ of 20 right", ended.stdout, re.MULTILINE)
+    assert "A handful, none of these dates seen in training:" in ended.stdout
+    assert f"model    {tmp_path}/demo/model\npicture  {tmp_path}/demo/attention.svg\n" in ended.stdout
+    assert (tmp_path / "demo/attention.svg").is_file()
+
+    again = saccade("demo", "--directory", tmp_path / "demo")
+    assert again.code == 0, "it goes on with what is there"
+    assert "All of these were made before." in again.stderr
+
+
+def test_a_directory_of_something_else_is_left_alone(saccade, tmp_path: Path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    ended = saccade("demo", "--directory", tmp_path)
+    assert ended.code == 1
+    assert ended.stderr == f"error: {tmp_path} exists and is not a demo. Name another one with --directory.\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]

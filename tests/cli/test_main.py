@@ -1,0 +1,96 @@
+"""What every command shares: help, version, completion, exit codes, streams."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+VERBS = ["demo", "init", "prepare", "train", "translate", "evaluate", "info", "view"]
+
+
+def command(*args: str | Path, **options: object) -> "subprocess.CompletedProcess[str]":
+    """`saccade ARGS` in a process of its own."""
+    return subprocess.run([sys.executable, "-m", "saccade", *args], capture_output=True, text=True, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_version(saccade):
+    assert saccade("--version") == (0, "saccade 0.1.0\n", "")
+
+
+def test_help_names_every_command(saccade):
+    ended = saccade("--help")
+    assert (ended.code, ended.stderr) == (0, "")
+    assert re.findall(r"^│ ([a-z]+) ", ended.stdout, re.MULTILINE) == VERBS
+    assert saccade("-h") == ended
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_a_command_shows_an_example(verb: str, saccade):
+    ended = saccade(verb, "--help")
+    assert (ended.code, ended.stderr) == (0, "")
+    assert re.search(rf"^ Examples?: .*saccade {verb}", ended.stdout, re.MULTILINE), ended.stdout
+
+
+def test_no_command_shows_the_help(saccade):
+    ended = saccade()
+    assert ended.code == 2
+    assert "Usage: saccade" in ended.stdout + ended.stderr
+    assert "translate" in ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["trian", "recipe.toml"], ["train"], ["train", "a", "b"], ["train", "a", "--sett", "b"], ["--vresion"]]
+)
+def test_wrong_usage(words: list[str], saccade):
+    ended = saccade(*words)
+    assert (ended.code, ended.stdout) == (2, "")
+    assert ended.stderr.startswith("Usage: saccade")
+
+
+def test_the_module_is_the_command():
+    ended = command("--version")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "saccade 0.1.0\n", "")
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+def test_completion_is_offered():
+    """Asked for from a bash that runs the command, as typer looks for the shell it runs under."""
+    line = f"{sys.executable} -m saccade --show-completion bash; true"
+    ended = subprocess.run(["bash", "-c", line], env=os.environ | {"SHELL": "bash"}, capture_output=True, text=True)
+    assert ended.stderr == ""
+    assert "complete -o default -F _saccade_completion saccade" in ended.stdout
+
+
+def test_completion_completes():
+    asked = {"_SACCADE_COMPLETE": "complete_bash", "COMP_WORDS": "saccade tr", "COMP_CWORD": "1"}
+    assert command(env=os.environ | asked).stdout.split() == ["train", "translate"]
+
+
+def test_help_tells_how_to_install_completion(saccade):
+    assert "--install-completion" in saccade("--help").stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_output_that_cannot_be_written(tmp_path: Path):
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "saccade", "init", tmp_path], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1] == (
+        "error: The system refuses to read or write the output: No space left on device. Check that its directory "
+        "exists, that you may write there and that the disk is not full."
+    )
+    assert "Traceback" not in ended.stderr
+
+
+def test_an_interrupt_is_no_traceback(saccade, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("saccade.recipe.load", interrupted)
+    assert saccade("prepare", tmp_path) == (130, "", "interrupted\n")

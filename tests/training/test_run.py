@@ -1,0 +1,115 @@
+"""What a run may go on with, and what it may not."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.training import toy
+
+from saccade import settings
+from saccade.errors import SettingsError
+from saccade.recipe import Recipe
+from saccade.training.metrics import Metrics
+from saccade.training.run import Run
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Recipe:
+    return Recipe(
+        run=tmp_path / "run",
+        data=toy.data(tmp_path),
+        tokenizer=toy.TOKENIZER,
+        model=toy.MODEL,
+        training=toy.TRAINING,
+    )
+
+
+def started(recipe: Recipe) -> None:
+    """A run that has come to its first checkpoint."""
+    (Run.open(recipe).checkpoints / "update-00000006").mkdir(parents=True)
+
+
+def changed(recipe: Recipe, section: str, **changes: object) -> Recipe:
+    return replace(recipe, **{section: replace(getattr(recipe, section), **changes)})
+
+
+def test_the_recipe_is_kept_with_the_run(recipe: Recipe):
+    Run.open(recipe)
+    assert settings.load(Recipe, recipe.run / "recipe.toml") == recipe
+    assert Run.open(recipe).recipe == recipe
+
+
+@pytest.mark.parametrize(
+    ("section", "changes"),
+    [
+        ("training", {"updates": 99, "patience": 3, "validate_every": 2}),
+        ("training", {"checkpoint_every": 1, "keep": 9, "average": 0, "log_every": 1, "tensorboard": True}),
+        ("training", {"validation_beam": 4, "validation_sentences": 7, "device": "auto", "threads": 1}),
+        ("search", {"beam": 7, "length_penalty": 0.6}),
+    ],
+)
+def test_what_does_not_alter_the_updates_so_far_may_change(recipe: Recipe, section: str, changes: dict[str, object]):
+    started(recipe)
+    other = changed(recipe, section, **changes)
+    assert Run.open(other).recipe == other
+    assert settings.load(Recipe, recipe.run / "recipe.toml") == other
+
+
+@pytest.mark.parametrize(
+    ("section", "changes", "named"),
+    [
+        ("training", {"seed": 2}, "training.seed: 1 -> 2"),
+        ("training", {"batch_tokens": 99}, "training.batch_tokens: 160 -> 99"),
+        ("training", {"learning_rate": None}, "training.learning_rate: 0.01 -> not set"),
+        ("training", {"best_by": "loss"}, 'training.best_by: "bleu" -> "loss"'),
+        ("training", {"accumulate": 2}, "training.accumulate: 1 -> 2"),
+        ("model", {"d_model": 32}, "model.d_model: 16 -> 32"),
+        ("tokenizer", {"vocabulary": 11}, "tokenizer.vocabulary: 12 -> 11"),
+        ("data", {"max_tokens": 9}, "data.max_tokens: 128 -> 9"),
+    ],
+)
+def test_what_alters_them_is_refused_by_name(recipe: Recipe, section: str, changes: dict[str, object], named: str):
+    started(recipe)
+    with pytest.raises(SettingsError, match="was started with other settings") as refused:
+        Run.open(changed(recipe, section, **changes))
+    assert refused.value.problems == [named]
+    assert settings.load(Recipe, recipe.run / "recipe.toml") == recipe, "the run keeps its own recipe"
+
+
+def test_anything_may_change_before_the_first_checkpoint(recipe: Recipe):
+    Run.open(recipe)
+    other = changed(recipe, "training", seed=2)
+    Run.open(other)
+    assert settings.load(Recipe, recipe.run / "recipe.toml") == other
+
+
+def test_every_refused_change_is_named_at_once(recipe: Recipe):
+    started(recipe)
+    other = changed(changed(recipe, "training", seed=2, updates=7), "model", num_heads=4)
+    with pytest.raises(SettingsError) as refused:
+        Run.open(other)
+    assert refused.value.problems == ["model.num_heads: 2 -> 4", "training.seed: 1 -> 2"]
+
+
+def test_metrics_of_updates_to_be_done_again_are_forgotten(tmp_path: Path):
+    metrics = Metrics(tmp_path, after=0, tensorboard=False)
+    for update in (2, 4, 6):
+        metrics.log(update, loss=1 / update)
+    with (tmp_path / "metrics.jsonl").open("a") as file:
+        file.write('{"update": 4, "lo')  # the machine went out while it was written
+    again = Metrics(tmp_path, after=4, tensorboard=False)
+    again.log(6, loss=0.5)
+    assert toy.metrics(tmp_path) == [
+        {"update": 2, "loss": 0.5},
+        {"update": 4, "loss": 0.25},
+        {"update": 6, "loss": 0.5},
+    ]
+    assert [path.name for path in tmp_path.iterdir()] == ["metrics.jsonl"]
+
+
+def test_metrics_are_also_written_for_tensorboard(tmp_path: Path):
+    metrics = Metrics(tmp_path, after=0, tensorboard=True)
+    metrics.log(2, loss=0.5)
+    metrics.close()
+    (events,) = (tmp_path / "tensorboard").iterdir()
+    assert b"loss" in events.read_bytes()
