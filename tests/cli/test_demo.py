@@ -1,4 +1,4 @@
-"""`saccade demo`, with a task and a training cut short: its length is a matter for the demo itself."""
+"""`saccade demo`, with task and training cut short; how well the whole of it learns is not asked here."""
 
 import re
 from pathlib import Path
@@ -24,10 +24,6 @@ def test_it_trains_scores_translates_and_draws(saccade, monkeypatch: pytest.Monk
     assert "A handful, none of these dates seen in training:" in ended.stdout
     assert f"model    {tmp_path}/demo/model\npicture  {tmp_path}/demo/attention.svg\n" in ended.stdout
     assert (tmp_path / "demo/attention.svg").is_file()
-
-    again = saccade("demo", "--directory", tmp_path / "demo")
-    assert again.code == 0, "it goes on with what is there"
-    assert "All of these were made before." in again.stderr
 
 
 def test_a_directory_of_something_else_is_left_alone(saccade, tmp_path: Path):

@@ -1,0 +1,379 @@
+"""What a user reads in the terminal after each mistake: the exact words, exit code 1, no traceback."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+RECIPES = Path(__file__).parent.parent.parent / "recipes"
+REFUSED = "Check that its directory exists, that you may write there and that the disk is not full."
+
+
+def message(ended) -> str:
+    """The message of a command that ended with a user's mistake and no result; nothing else was said."""
+    assert (ended.code, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("error: ")
+    return ended.stderr.removeprefix("error: ").removesuffix("\n")
+
+
+@pytest.fixture
+def recipe(write_task, tmp_path: Path) -> Path:
+    """A sound recipe, to be spoilt."""
+    return write_task(tmp_path)
+
+
+@pytest.fixture
+def model(trained: Path, tmp_path: Path) -> Path:
+    """A model directory, to be spoilt."""
+    return Path(shutil.copytree(trained / "run/model", tmp_path / "model"))
+
+
+@pytest.fixture
+def run(trained: Path, saccade, write_task, tmp_path: Path) -> Path:
+    """A run with two checkpoints, those of updates 3 and 6, to be spoilt."""
+    settings = ("training.updates=6", "training.checkpoint_every=3", "training.validate_every=6")
+    words = [word for setting in settings for word in ("--set", setting)]
+    assert saccade("train", write_task(tmp_path), *words).code == 0
+    return tmp_path / "run"
+
+
+# -- recipes --
+
+
+@pytest.mark.parametrize("verb", ["prepare", "train"])
+def test_misspelt_settings(verb: str, saccade, recipe: Path):
+    recipe.write_text(recipe.read_text().replace("updates", "udpates"))
+    ended = saccade(verb, recipe, "--set", "model.layer=2")
+    assert message(ended) == (
+        f"{recipe}: 2 problems\n"
+        "  model.layer is not a setting, did you mean model.layers?\n"
+        "  training.udpates is not a setting, did you mean training.updates?"
+    )
+
+
+def test_no_recipe(saccade, tmp_path: Path):
+    assert message(saccade("train", tmp_path / "recipe.toml")) == (
+        f"{tmp_path}/recipe.toml: there is no such file. `saccade init DIR` writes a starter recipe for your data."
+    )
+
+
+def test_a_directory_for_a_recipe(saccade, tmp_path: Path):
+    assert message(saccade("train", tmp_path)) == f"{tmp_path}: this is a directory. Name the TOML file in it."
+
+
+def test_no_variable_for_the_data(saccade, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("SACCADE_DATA", raising=False)
+    recipe = RECIPES / "multi30k-en-de.toml"
+    assert message(saccade("train", recipe)) == (
+        f"{recipe}: data.valid.source needs the environment variable SACCADE_DATA, which is not set. Set it to the "
+        "directory that holds the data sets; docs/data.md says where the public ones come from."
+    )
+
+
+def test_no_data_below_the_variable(saccade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SACCADE_DATA", str(tmp_path))
+    ended = saccade("prepare", RECIPES / "multi30k-en-de.toml", "--set", f"run={tmp_path}/run")
+    assert message(ended) == (
+        f"The file {tmp_path}/multi30k/train.en, named by data.train[0].source, must exist, but it does not. Check "
+        "the path; in a recipe, relative ones start from the recipe's own directory. docs/data.md says where the "
+        "public data sets come from."
+    )
+
+
+def test_a_device_that_is_none(saccade, recipe: Path):
+    ended = saccade("train", recipe, "--set", "training.device=gpu")
+    assert ended.code == 1
+    assert ended.stderr.splitlines()[-1].startswith(
+        'error: The recipe: training.device must be a device of this machine, not "gpu". PyTorch says: Expected one of '
+    )
+
+
+# -- corpora --
+
+
+def test_a_missing_corpus(saccade, recipe: Path, tmp_path: Path):
+    (tmp_path / "train.de").unlink()
+    for verb in ("prepare", "train"):
+        assert message(saccade(verb, recipe)).startswith(
+            f"The file {tmp_path}/train.de, named by data.train[0].target, must exist, but it does not. Check the path;"
+        )
+
+
+def test_unequal_line_counts(saccade, recipe: Path, tmp_path: Path):
+    with (tmp_path / "train.de").open("a") as file:
+        file.write("Hund\nKatze\n")
+    assert message(saccade("prepare", recipe)) == (
+        f"{tmp_path}/train.en has 36 lines but {tmp_path}/train.de has 38. Line n of one must translate line n of the "
+        "other; find the line that is missing or was split in two."
+    )
+    assert not (tmp_path / "run/corpus").exists()
+
+
+def test_an_empty_corpus(saccade, recipe: Path, tmp_path: Path):
+    for name in ("train.en", "train.de"):
+        (tmp_path / name).write_text("")
+    assert message(saccade("prepare", recipe)) == (
+        f"The training corpus must leave at least one pair to learn from, but {tmp_path}/train.en, {tmp_path}/train.de "
+        "leave none: 0 pairs were read. Check that these are the right files and the settings of [data.cleaning]."
+    )
+
+
+def test_a_corpus_that_is_not_utf8(saccade, recipe: Path, tmp_path: Path):
+    (tmp_path / "train.de").write_bytes((tmp_path / "train.de").read_text("utf-8").encode("latin-1"))
+    path = tmp_path / "train.de"
+    assert message(saccade("prepare", recipe)) == (
+        f"{path} must be UTF-8 text, but byte 9 of line 6 is 0xF6, which is not. Convert the file from its real "
+        "encoding (such as WINDOWS-1252 or GB18030), for example with: "
+        f"iconv -f WINDOWS-1252 -t UTF-8 {path} > train.utf8.de"
+    )
+
+
+def test_sentences_too_long_to_learn_from_are_reported(saccade, recipe: Path, tmp_path: Path):
+    for name, text in (("train.en", "dog " * 9), ("train.de", "Hund " * 9)):
+        with (tmp_path / name).open("a") as file:
+            file.write(text + "\n")
+    ended = saccade("prepare", recipe)
+    assert ended.code == 0
+    assert re.search(
+        r"a side has too many tokens +│ +1 │ train.en:37: dog dog dog dog dog dog dog dog dog → Hund Hund", ended.stderr
+    )
+
+
+# -- models --
+
+
+@pytest.mark.parametrize("verb", ["translate", "view", "info", "evaluate"])
+def test_no_model_there(verb: str, saccade, tmp_path: Path):
+    text = tmp_path / "text"
+    text.write_text("dog\n")
+    words = {
+        "translate": ["--model", tmp_path / "none"],
+        "view": ["--model", tmp_path / "none", "dog"],
+        "info": [tmp_path / "none"],
+        "evaluate": ["--model", tmp_path / "none", "--source", text, "--reference", text],
+    }
+    assert message(saccade(verb, *words[verb])) == (
+        f"{tmp_path}/none must be a model directory, but there is nothing of that name. "
+        "`saccade train` writes one below its run directory, as `model`."
+    )
+
+
+def test_a_file_for_a_model(saccade, recipe: Path):
+    assert message(saccade("info", recipe)) == (
+        f"{recipe} must be a model directory, but there is a file of that name. "
+        "`saccade train` writes one below its run directory, as `model`."
+    )
+
+
+def test_a_directory_that_is_no_model(saccade, tmp_path: Path):
+    assert message(saccade("translate", "--model", tmp_path)) == (
+        f"{tmp_path} is not a model directory: it has no settings.toml and no model.safetensors. A model directory "
+        "holds settings.toml, model.safetensors and the tokenizers; `saccade train` writes one below its run "
+        "directory, as `model`."
+    )
+
+
+def test_a_run_without_a_model_yet(saccade, run: Path):
+    shutil.rmtree(run / "model")
+    assert message(saccade("translate", "--model", run)) == (
+        f"The run in {run} has no model yet: `saccade train` writes the first one after the first validation. Let it "
+        "train longer, or lower training.validate_every."
+    )
+
+
+def test_a_model_of_a_newer_format(saccade, model: Path):
+    settings = (model / "settings.toml").read_text("utf-8")
+    newer = settings.replace("format = 1", "format = 2").replace('saccade = "0.1.0"', 'saccade = "9.0"')
+    (model / "settings.toml").write_text(newer, "utf-8")
+    assert message(saccade("info", model)) == (
+        f"{model}/settings.toml has format 2, but this saccade (0.1.0) reads format 1. "
+        "The model was written by saccade 9.0: use that version or a newer one."
+    )
+
+
+@pytest.mark.parametrize("size", [0, 100, -1])
+def test_a_model_cut_short(size: int, saccade, model: Path):
+    file = model / "model.safetensors"
+    os.truncate(file, size if size >= 0 else file.stat().st_size + size)
+    for words in (["info", model], ["translate", "--model", model]):
+        told = message(saccade(*words))
+        assert told.startswith(f"{file} must be a whole safetensors file, but cannot be read (")
+        assert told.endswith(
+            "). It was probably cut short while being copied: copy it again, or train the model again."
+        )
+
+
+def test_tokenizers_of_another_model(saccade, model: Path, recipe: Path, tmp_path: Path):
+    saccade("prepare", recipe, "--set", "tokenizer.kind=unigram")
+    shutil.copy(tmp_path / "run/corpus/tokenizer.spm", model)
+    for words in (["info", model], ["translate", "--model", model]):
+        assert message(saccade(*words)) == (
+            f"{model} must hold the tokenizers that the model was trained with, but they were exchanged: every id "
+            "would mean another piece. Copy the whole model directory again."
+        )
+
+
+def test_a_model_without_its_tokenizers(saccade, model: Path):
+    (model / "tokenizer.spm").unlink()
+    assert message(saccade("info", model)) == (
+        f"{model} must hold tokenizer.spm, or source.spm and target.spm, but it does not. Check that the path is a "
+        "model or a prepared corpus, and that it was copied completely."
+    )
+
+
+def test_parameters_of_another_model(saccade, model: Path):
+    settings = (model / "settings.toml").read_text("utf-8")
+    (model / "settings.toml").write_text(settings.replace("d_feedforward = 64", "d_feedforward = 48"), "utf-8")
+    told = message(saccade("translate", "--model", model, stdin="dog cat\n"))
+    assert told.startswith(f"The parameters of {model} must fit its settings and vocabulary, but decoder.")
+    assert " must have shape (48,), not (64,); " in told
+    assert told.endswith("Its files do not belong together: copy the whole model directory again.")
+
+
+# -- checkpoints --
+
+
+def test_the_newest_checkpoint_cut_short(saccade, run: Path):
+    file = run / "checkpoints/update-00000006/model.safetensors"
+    os.truncate(file, 1000)
+    ended = saccade("train", run.parent / "recipe.toml", "--set", "training.updates=8")
+    assert ended.code == 0
+    assert (
+        f"warning: {file} must have the checksum that checkpoint.json names, but has another: the file was cut short "
+        "or damaged. It is passed over.\n"
+    ) in ended.stderr
+    assert "\nGoing on from update 3.\n" in ended.stderr
+    assert "\n8 updates in " in ended.stderr
+
+
+def test_no_sound_checkpoint_left(saccade, run: Path):
+    for path in (run / "checkpoints").iterdir():
+        (path / "checkpoint.json").unlink()
+    ended = saccade("train", run.parent / "recipe.toml", "--set", "training.updates=2")
+    assert ended.code == 0
+    for update in (6, 3):
+        assert (
+            f"warning: {run}/checkpoints/update-0000000{update} must be a whole checkpoint, but checkpoint.json cannot "
+            "be read ("
+        ) in ended.stderr
+    assert "\nwarning: No sound checkpoint is left, so the training begins anew.\n" in ended.stderr
+    assert "Going on" not in ended.stderr
+
+
+def test_other_settings_for_a_run(saccade, run: Path):
+    told = message(saccade("train", run.parent / "recipe.toml", "--set", "model.d_model=64"))
+    assert told == (
+        f"The run in {run} was started with other settings. Undo these changes to go on with it, or give the new recipe "
+        "a `run` directory of its own: model.d_model: 32 -> 64"
+    )
+
+
+# -- text to translate --
+
+
+def test_standard_input_that_is_not_utf8(saccade, trained: Path):
+    told = message(saccade("translate", "-m", trained / "run", stdin="dog\nStraße\n".encode("latin-1")))
+    assert told == (
+        "Standard input must be UTF-8 text, but byte 5 of line 2 is 0xDF, which is not. "
+        "Convert it first, for example with: iconv -f WINDOWS-1252 -t UTF-8"
+    )
+
+
+def test_a_file_to_translate_that_is_not_utf8(saccade, trained: Path, tmp_path: Path):
+    path = tmp_path / "in.en"
+    path.write_text("dog cat\n", "utf-16")
+    assert message(saccade("translate", "-m", trained / "run", path)) == (
+        f"{path} must be UTF-8 text, but byte 1 of line 1 is 0xFF, which is not. Convert the file from UTF-16, "
+        f"for example with: iconv -f UTF-16 -t UTF-8 {path} > in.utf8.en"
+    )
+
+
+@pytest.mark.parametrize("words", [["none.en"], ["train.en", "none.en"]])
+def test_a_missing_file_to_translate(words: list[str], saccade, trained: Path, tmp_path: Path):
+    """Known before anything is translated."""
+    ended = saccade("translate", "-m", trained / "run", *(trained / word for word in words), "-o", tmp_path / "out.de")
+    assert message(ended).startswith(f"The file {trained}/none.en must exist, but it does not. Check the path;")
+    assert not (tmp_path / "out.de").exists()
+
+
+def test_a_line_longer_than_those_learned_from_is_translated_and_told(saccade, trained: Path):
+    ended = saccade("translate", "-m", trained / "run", stdin="dog cat\n\n" + "dog " * 30 + "\ncat dog\n")
+    assert ended.code == 0
+    assert ended.stderr == (
+        "line 3 has 30 tokens, but the model was trained on at most 8: check this translation, or split the text into "
+        "sentences\n"
+    )
+    lines = ended.stdout.split("\n")
+    assert (lines[0], lines[1], bool(lines[2]), lines[3:]) == ("Hund Katze", "", True, ["Katze Hund", ""])
+
+
+# -- scores --
+
+
+def test_unequal_line_counts_of_scores(saccade, trained: Path):
+    ended = saccade("evaluate", "--hypotheses", trained / "train.de", "-r", trained / "valid.de", "-l", "de")
+    assert message(ended) == (
+        "Line n of the translations is scored against line n of the references, but there are 36 translations and 6 "
+        "references. Give files with the same number of lines; a blank line counts as a line."
+    )
+    ended = saccade("evaluate", "-m", trained / "run", "-s", trained / "train.en", "-r", trained / "valid.de")
+    assert message(ended) == (
+        f"{trained}/train.en has 36 lines but the reference has 6. Line n of one must translate line n of the other; "
+        "find the line that is missing or was split in two."
+    )
+
+
+def test_nothing_to_score(saccade, tmp_path: Path):
+    (tmp_path / "empty").write_text("")
+    ended = saccade("evaluate", "--hypotheses", tmp_path / "empty", "--reference", tmp_path / "empty")
+    assert message(ended) == f"{tmp_path}/empty must hold at least one known translation, but it is empty."
+
+
+# -- where the results go --
+
+
+@pytest.mark.parametrize("verb", ["translate", "evaluate"])
+def test_an_output_that_exists(verb: str, saccade, trained: Path, tmp_path: Path):
+    out = tmp_path / "out.de"
+    out.write_text("mine")
+    words = {
+        "translate": [trained / "train.en"],
+        "evaluate": ["--source", trained / "train.en", "--reference", trained / "train.de"],
+    }
+    ended = saccade(verb, "-m", trained / "run", *words[verb], "-o", out)
+    assert message(ended) == f"{out} exists already. Remove it or name another file; nothing was translated."
+    assert out.read_text() == "mine"
+
+
+def test_a_run_directory_that_is_something_else(saccade, recipe: Path, tmp_path: Path):
+    (tmp_path / "run/corpus").mkdir(parents=True)
+    (tmp_path / "run/corpus/thesis.tex").write_text("mine")
+    assert message(saccade("prepare", recipe)) == (
+        f"{tmp_path}/run/corpus must be new, empty or a prepared corpus, which is then replaced, but it is none of "
+        "these. Choose another path or remove it."
+    )
+
+
+def test_an_output_directory_that_is_none(saccade, recipe: Path, trained: Path, tmp_path: Path):
+    for verb in ("prepare", "train"):
+        assert message(saccade(verb, recipe, "--set", "run=train.en/run")) == (
+            f"The system refuses to read or write {tmp_path}/train.en/run: Not a directory. {REFUSED}"
+        )
+    assert message(saccade("init", recipe)) == (
+        f"The system refuses to read or write {recipe}: File exists. {REFUSED}"
+    )
+    out = tmp_path / "none/out.de"
+    assert message(saccade("translate", "-m", trained / "run", trained / "train.en", "-o", out)) == (
+        f"The system refuses to read or write {out}: No such file or directory. {REFUSED}"
+    )
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_an_output_directory_that_may_not_be_written(saccade, recipe: Path, tmp_path: Path):
+    (tmp_path / "locked").mkdir(mode=0o500)
+    for verb in ("prepare", "train"):
+        assert message(saccade(verb, recipe, "--set", "run=locked/run")) == (
+            f"The system refuses to read or write {tmp_path}/locked/run: Permission denied. {REFUSED}"
+        )
