@@ -45,7 +45,5 @@ def test_python_blocks_run(document: Path, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_no_block_escapes_execution(document: Path) -> None:
-    fences = re.findall(
-        r"^ *(?:```|~~~) *(?:pycon|py|python3|doctest)\b.*", document.read_text("utf-8"), re.MULTILINE
-    )
+    fences = re.findall(r"^ *(?:```|~~~) *(?:pycon|py|python3|doctest)\b.*", document.read_text("utf-8"), re.MULTILINE)
     assert fences == [], "write ```python, with >>> where there is output: other fences are not executed"

@@ -89,9 +89,7 @@ def test_a_union_is_chosen_by_kind(tmp_path: Path) -> None:
 
 
 def test_a_preset_goes_below_what_is_written(tmp_path: Path) -> None:
-    recipe = load(
-        tmp_path, 'data.language = "en"\n[model]\nd_model = 96\nkind = "transformer"\npreset = "tiny"'
-    )
+    recipe = load(tmp_path, 'data.language = "en"\n[model]\nd_model = 96\nkind = "transformer"\npreset = "tiny"')
     assert recipe.model == Transformer(layers=2, d_model=96)
 
 
@@ -146,9 +144,7 @@ def test_paths_know_the_home_and_variables(tmp_path: Path, monkeypatch: pytest.M
     assert read("b/$LANGUAGE_PAIR") == tmp_path / "b/en-de"
 
 
-def test_a_relative_variable_refers_to_the_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_variable_refers_to_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CORPORA", "corpora")
     corpus = settings.parse(Corpus, {"source": "$CORPORA/a"}, origin="test", base=Path("/recipes"))
@@ -166,9 +162,7 @@ paths = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/\0
 corpora = st.builds(Corpus, source=paths.map(lambda name: Path("/") / name), target=st.none())
 recipes = st.builds(
     Recipe,
-    data=st.builds(
-        Data, language=texts, train=st.lists(corpora, max_size=3).map(tuple), valid=st.none() | corpora
-    ),
+    data=st.builds(Data, language=texts, train=st.lists(corpora, max_size=3).map(tuple), valid=st.none() | corpora),
     model=st.builds(Transformer, layers=st.integers(1, 9)) | st.builds(Recurrent, cell=st.just("lstm")),
     training=st.builds(
         Training,

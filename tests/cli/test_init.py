@@ -51,7 +51,9 @@ def test_an_existing_recipe_is_refused_and_kept(saccade, tmp_path: Path):
     assert (tmp_path / "recipe.toml").read_text() == "mine"
 
 
-@pytest.mark.parametrize("options", [["--source", "a"], ["--target", "b"], ["--source", "a", "--target", "b", "--file", "c"]])
+@pytest.mark.parametrize(
+    "options", [["--source", "a"], ["--target", "b"], ["--source", "a", "--target", "b", "--file", "c"]]
+)
 def test_half_a_corpus_is_wrong_usage(options: list[str], saccade, tmp_path: Path):
     ended = saccade("init", tmp_path / "new", *options)
     assert ended.code == 2

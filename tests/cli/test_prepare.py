@@ -18,7 +18,9 @@ def test_the_report_goes_to_stderr_and_says_what_comes_next(saccade, write_task,
 
 def test_what_comes_next_repeats_the_overrides(saccade, write_task, tmp_path: Path):
     ended = saccade("prepare", write_task(tmp_path), "--set", "data.max_tokens=9", "--set", 'run="my run"')
-    assert ended.stderr.endswith(f"""saccade train {tmp_path}/recipe.toml --set data.max_tokens=9 --set 'run="my run"'\n""")
+    assert ended.stderr.endswith(
+        f"""saccade train {tmp_path}/recipe.toml --set data.max_tokens=9 --set 'run="my run"'\n"""
+    )
     assert (tmp_path / "my run/corpus").is_dir()
 
 

@@ -54,7 +54,12 @@ def test_what_was_asked_for_is_done_already(saccade, trained: Path):
 
 def test_patience_is_told(saccade, write_task, tmp_path: Path):
     """With a learning rate so small, no validation is better than the first."""
-    settings = ("training.patience=1", "training.validate_every=2", "training.learning_rate=1e-30", "training.best_by=bleu")
+    settings = (
+        "training.patience=1",
+        "training.validate_every=2",
+        "training.learning_rate=1e-30",
+        "training.best_by=bleu",
+    )
     ended = saccade("train", write_task(tmp_path), *(word for each in settings for word in ("--set", each)))
     assert ended.code == 0
     assert "Stopped early: the last 1 validations found nothing better (training.patience).\n" in ended.stderr

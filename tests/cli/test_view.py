@@ -59,7 +59,5 @@ def test_an_existing_picture_is_kept(saccade, trained: Path, tmp_path: Path):
     picture.write_text("mine")
     ended = saccade("view", "-m", trained / "run", "lion dog", "--svg", picture)
     assert ended.code == 1
-    assert ended.stderr == (
-        f"error: {picture} exists already. Remove it or name another file; nothing was drawn.\n"
-    )
+    assert ended.stderr == (f"error: {picture} exists already. Remove it or name another file; nothing was drawn.\n")
     assert picture.read_text() == "mine"

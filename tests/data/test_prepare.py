@@ -27,19 +27,14 @@ def data(tmp_path: Path) -> DataSettings:
         source_language="en",
         target_language="de",
         train=(_corpus(tmp_path, "train", PAIRS),),
-        valid=_corpus(
-            tmp_path, "valid", [("A  dog\u00a0.", "Ein Hund."), ("", "leer"), (" ", "leer"), ("x", "y")]
-        ),
+        valid=_corpus(tmp_path, "valid", [("A  dog\u00a0.", "Ein Hund."), ("", "leer"), (" ", "leer"), ("x", "y")]),
         hold_out=20,
     )
 
 
 def _decoded(prepared: Prepared) -> list[tuple[str, str]]:
     tokenizers = prepared.tokenizers
-    return [
-        (tokenizers.source.decode(source), tokenizers.target.decode(target))
-        for source, target in prepared.train
-    ]
+    return [(tokenizers.source.decode(source), tokenizers.target.decode(target)) for source, target in prepared.train]
 
 
 def test_the_corpus_comes_out_as_it_went_in(data: DataSettings, tmp_path: Path) -> None:
@@ -73,9 +68,7 @@ def test_several_corpora_and_two_vocabularies(data: DataSettings, tmp_path: Path
 
 def test_long_sentences_are_left_out_and_counted(data: DataSettings, tmp_path: Path) -> None:
     long = ("dog " * 100, "Hund " * 100)
-    data = replace(
-        data, train=(*data.train, _corpus(tmp_path, "long", [long, ("A dog.", "Ein Hund.")])), max_tokens=50
-    )
+    data = replace(data, train=(*data.train, _corpus(tmp_path, "long", [long, ("A dog.", "Ein Hund.")])), max_tokens=50)
     prepared = prepare(data, TOKENIZER, tmp_path / "out", seed=1)
     assert _decoded(prepared) == [*PAIRS, ("A dog.", "Ein Hund.")]
     assert prepared.report.dropped["tokens"].count == 1
@@ -151,10 +144,7 @@ def test_leftovers_of_a_killed_run_and_odd_names_do_no_harm(data: DataSettings, 
     (tmp_path / "a\tb\n.tsv").write_text("A cat.\tEine Katze.\n", encoding="utf-8")
     data = replace(data, train=(*data.train, CorpusSettings(file=tmp_path / "a\tb\n.tsv")))
     for vocabulary in (400, 350):
-        assert (
-            len(prepare(data, replace(TOKENIZER, vocabulary=vocabulary), tmp_path / "out", seed=1).train)
-            == 201
-        )
+        assert len(prepare(data, replace(TOKENIZER, vocabulary=vocabulary), tmp_path / "out", seed=1).train) == 201
 
 
 def test_an_interrupted_run_leaves_things_as_they_were(

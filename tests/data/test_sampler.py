@@ -62,10 +62,7 @@ def test_companions_change_from_epoch_to_epoch() -> None:
 def test_ranks_share_the_batches_evenly(world: int) -> None:
     lengths = _lengths(1000)
     alone = _lists(Sampler(lengths, max_tokens=256, seed=1).epoch(2))
-    ranks = [
-        _lists(Sampler(lengths, max_tokens=256, seed=1, rank=rank, world=world).epoch(2))
-        for rank in range(world)
-    ]
+    ranks = [_lists(Sampler(lengths, max_tokens=256, seed=1, rank=rank, world=world).epoch(2)) for rank in range(world)]
     assert len({len(rank) for rank in ranks}) == 1
     together = [batch for group in zip(*ranks, strict=True) for batch in group]
     assert together == alone[: len(together)]
@@ -79,9 +76,7 @@ def test_resumed_is_uninterrupted(taken: int, world: int) -> None:
     batches = Sampler(lengths, max_tokens=256, seed=1, rank=world - 1, world=world).batches(Position())
     position = max((position for position, _ in islice(batches, taken)), default=Position())
     resumed = Sampler(lengths, max_tokens=256, seed=1, rank=world - 1, world=world).batches(position)
-    for (expected_position, expected), (found_position, found) in islice(
-        zip(batches, resumed, strict=True), 60
-    ):
+    for (expected_position, expected), (found_position, found) in islice(zip(batches, resumed, strict=True), 60):
         assert expected_position == found_position
         assert expected.tolist() == found.tolist()
 

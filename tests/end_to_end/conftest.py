@@ -37,9 +37,7 @@ class Environment:
     def run_python(self, *args: str | Path, stdin: str = "") -> "subprocess.CompletedProcess[str]":
         variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         command = [self.python, *args]
-        return subprocess.run(
-            command, input=stdin, env=variables, cwd=self.directory, capture_output=True, text=True
-        )
+        return subprocess.run(command, input=stdin, env=variables, cwd=self.directory, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="session")

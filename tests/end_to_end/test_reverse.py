@@ -18,7 +18,7 @@ from saccade.training.settings import TrainingSettings
 def test_it_learns_to_reverse_strings_that_it_has_not_seen(tmp_path: Path):
     """Guessing would get next to none of them right. Twelve seeds got 0.985 to 1.0 of them."""
     draw = random.Random(1)
-    strings = sorted({"".join(draw.choices("0123456789", k=draw.randint(3, 6))) for _ in range(4500)})
+    strings = sorted({"".join(draw.choices("0123456789", k=draw.randint(3, 5))) for _ in range(4500)})
     draw.shuffle(strings)
     unseen, seen = strings[:200], strings[200:]
     (tmp_path / "seen.tsv").write_text("".join(f"{digits}\t{digits[::-1]}\n" for digits in seen), encoding="utf-8")
@@ -35,7 +35,7 @@ def test_it_learns_to_reverse_strings_that_it_has_not_seen(tmp_path: Path):
         training=TrainingSettings(
             updates=450,
             batch_tokens=700,
-            learning_rate=0.005,
+            learning_rate=0.004,
             warmup=100,
             validate_every=450,
             checkpoint_every=50,

@@ -1,5 +1,9 @@
 """The base install: what needs no torch works without it, and what needs it says so."""
 
+from pathlib import Path
+
+import pytest
+
 
 def test_it_is_the_base_install(without_torch):
     code = """
@@ -24,10 +28,8 @@ def test_saccade_is_importable(without_torch):
     assert (result.stderr, result.stdout) == ("", "0.1.0\n")
 
 
-def test_load_names_the_remedy(without_torch):
-    code = """
+MODEL = """
 import numpy
-import saccade
 from pathlib import Path
 from saccade import directory
 from saccade.text.tokenizer import Tokenizer, TokenizerSettings, Tokenizers
@@ -35,8 +37,24 @@ from saccade.text.tokenizer import Tokenizer, TokenizerSettings, Tokenizers
 tokenizer = Tokenizer.learn(["a dog runs"], TokenizerSettings(kind="char"), seed=1)
 description = directory.Description(source_language="en", target_language="de", max_tokens=9)
 directory.save(
-    Path("model"), description, Tokenizers(tokenizer, tokenizer), {"bias": numpy.zeros(1)}, card=""
+    Path("model"), description, Tokenizers(tokenizer, tokenizer), {"bias": numpy.zeros(1)}, card="# A card"
 )
+"""
+VERBS = ["demo", "init", "prepare", "train", "translate", "evaluate", "info", "view"]
+
+
+@pytest.fixture(scope="module")
+def work(without_torch, write_task) -> Path:
+    """Where the commands run: a task with its recipe, and a model directory."""
+    write_task(without_torch.directory)
+    made = without_torch.run_python("-c", MODEL)
+    assert made.returncode == 0, made.stderr
+    return without_torch.directory
+
+
+def test_load_names_the_remedy(without_torch, work: Path):
+    code = """
+import saccade
 try:
     saccade.load("model")
 except saccade.MissingDependency as error:
@@ -46,3 +64,56 @@ except saccade.MissingDependency as error:
     assert result.stdout == (
         'Translating needs PyTorch, which is not installed. Install it with: pip install "saccade[train]"\n'
     ), result.stderr
+
+
+@pytest.mark.parametrize("words", [["--version"], ["--help"], *([verb, "--help"] for verb in VERBS)])
+def test_version_and_help_work(words: list[str], without_torch):
+    result = without_torch.run(*words)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "saccade" in result.stdout
+
+
+def test_init_and_prepare_work(without_torch, work: Path):
+    result = without_torch.run(
+        "init", "new", "--source", "train.en", "--target", "train.de", "--from", "en", "--to", "de"
+    )
+    assert (result.returncode, result.stdout) == (0, "new/recipe.toml\n"), result.stderr
+    result = without_torch.run(
+        "prepare", "new/recipe.toml", "--set", "data.hold_out=9", "--set", "tokenizer.vocabulary=400"
+    )
+    assert result.returncode == 0, result.stderr
+    assert (work / "new/run/corpus/tokenizer.spm").is_file()
+
+
+def test_evaluating_files_works(without_torch, work: Path):
+    result = without_torch.run("evaluate", "--hypotheses", "valid.de", "--reference", "valid.de", "--language", "de")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert [line.split()[0] for line in result.stdout.splitlines()] == ["BLEU", "chrF2", "TER"]
+
+
+def test_info_works(without_torch, work: Path):
+    result = without_torch.run("info", "model")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "num_parameters = 1\n" in result.stdout
+    assert "# # A card\n" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("`saccade demo`", ["demo"]),
+        ("`saccade train`", ["train", "recipe.toml"]),
+        ("`saccade train`", ["train", "recipe.toml", "--dry-run"]),
+        ("Translating", ["translate", "--model", "model"]),
+        ("Translating", ["view", "--model", "model", "A dog runs."]),
+        ("Translating", ["evaluate", "--model", "model", "--source", "valid.en", "--reference", "valid.de"]),
+    ],
+)
+def test_what_needs_torch_names_the_remedy(what: str, words: list[str], without_torch, work: Path):
+    before = sorted(work.rglob("*"))
+    result = without_torch.run(*words, stdin="A dog runs.\n")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == (
+        f'error: {what} needs PyTorch, which is not installed. Install it with: pip install "saccade[train]"\n'
+    )
+    assert sorted(work.rglob("*")) == before, "nothing is left behind"

@@ -49,7 +49,7 @@ def test_parameters_that_do_not_fit_are_refused(model: Model, name: str, values:
 
 
 def test_many_problems_are_counted(model: Model):
-    with pytest.raises(ModelError, match="; and 26 more. Its files"):
+    with pytest.raises(ModelError, match=r"; and 26 more\. Its files"):
         fill(model, {}, origin="runs/old")
 
 

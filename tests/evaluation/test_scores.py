@@ -57,9 +57,7 @@ def test_equal_to_the_sacrebleu_command(tmp_path, language, hypotheses, referenc
 
 
 def test_default_signatures():
-    signatures = {
-        score.name: score.signature for score in corpus_scores(GERMAN, GERMAN_REFERENCE, language="de")
-    }
+    signatures = {score.name: score.signature for score in corpus_scores(GERMAN, GERMAN_REFERENCE, language="de")}
     assert "case:mixed|eff:no|tok:13a|smooth:exp" in signatures["BLEU"]
     assert "nc:6|nw:0" in signatures["chrF2"]
     assert "tok:tercom|norm:no|punct:yes|asian:no" in signatures["TER"]
@@ -112,9 +110,7 @@ def test_blank_translations_are_scored():
     assert bleu(["", ""], GERMAN_REFERENCE[:2], "de") == 0
 
 
-@pytest.mark.parametrize(
-    "score", [lambda a, b: corpus_scores(a, b, language="de"), lambda a, b: bleu(a, b, "de")]
-)
+@pytest.mark.parametrize("score", [lambda a, b: corpus_scores(a, b, language="de"), lambda a, b: bleu(a, b, "de")])
 def test_unequal_and_empty(score):
     with pytest.raises(DataError, match=r"there are 3 translations and 2 references\. Give files with"):
         score(GERMAN, GERMAN_REFERENCE[:2])
@@ -137,7 +133,5 @@ def test_tokenized_translations_of_plain_references_are_reported(caplog):
 
 def test_sacrebleu_is_imported_only_when_scoring():
     """Its import takes about 0.15 s, which `saccade --help` must not pay."""
-    code = (
-        "import sys, saccade.evaluation.scores; sys.exit(bool({'sacrebleu', 'torch'} & sys.modules.keys()))"
-    )
+    code = "import sys, saccade.evaluation.scores; sys.exit(bool({'sacrebleu', 'torch'} & sys.modules.keys()))"
     subprocess.run([sys.executable, "-c", code], check=True)

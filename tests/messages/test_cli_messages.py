@@ -1,5 +1,6 @@
 """What a user reads in the terminal after each mistake: the exact words, exit code 1, no traceback."""
 
+import errno
 import os
 import re
 import shutil
@@ -361,19 +362,23 @@ def test_an_output_directory_that_is_none(saccade, recipe: Path, trained: Path, 
         assert message(saccade(verb, recipe, "--set", "run=train.en/run")) == (
             f"The system refuses to read or write {tmp_path}/train.en/run: Not a directory. {REFUSED}"
         )
-    assert message(saccade("init", recipe)) == (
-        f"The system refuses to read or write {recipe}: File exists. {REFUSED}"
-    )
+    assert message(saccade("init", recipe)) == (f"The system refuses to read or write {recipe}: File exists. {REFUSED}")
     out = tmp_path / "none/out.de"
     assert message(saccade("translate", "-m", trained / "run", trained / "train.en", "-o", out)) == (
         f"The system refuses to read or write {out}: No such file or directory. {REFUSED}"
     )
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_an_output_directory_that_may_not_be_written(saccade, recipe: Path, tmp_path: Path):
-    (tmp_path / "locked").mkdir(mode=0o500)
+def test_an_output_directory_that_may_not_be_written(
+    saccade, recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Played, as root, whom tests may run as, may write anywhere."""
+
+    def locked(path: Path, mode: int = 0) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(os, "mkdir", locked)
     for verb in ("prepare", "train"):
-        assert message(saccade(verb, recipe, "--set", "run=locked/run")) == (
-            f"The system refuses to read or write {tmp_path}/locked/run: Permission denied. {REFUSED}"
+        assert message(saccade(verb, recipe)) == (
+            f"The system refuses to read or write {tmp_path}/run: Permission denied. {REFUSED}"
         )

@@ -274,9 +274,7 @@ def test_model_with_other_specials(tmp_path: Path) -> None:
 
 def test_missing_tokenizers(tmp_path: Path, prepared: Path) -> None:
     message = _message(lambda: Tokenizer.load(tmp_path / "none.spm"), ModelError)
-    assert message.startswith(
-        f"{tmp_path / 'none.spm'} must be a SentencePiece model file, but it cannot be read: No"
-    )
+    assert message.startswith(f"{tmp_path / 'none.spm'} must be a SentencePiece model file, but it cannot be read: No")
     shutil.copy(prepared / "tokenizer.spm", tmp_path / "source.spm")
     assert _message(lambda: Tokenizers.load(tmp_path), ModelError).startswith(
         f"{tmp_path} must hold tokenizer.spm, or source.spm and target.spm, but it does not."

@@ -54,9 +54,7 @@ class Recipe:
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
 
 
-MISSING_LANGUAGE = (
-    "data.language is missing and has no default. The language to translate from, such as `en`."
-)
+MISSING_LANGUAGE = "data.language is missing and has no default. The language to translate from, such as `en`."
 
 
 def problems_of(text: str) -> list[str]:
@@ -194,10 +192,5 @@ def test_a_malformed_override(tmp_path: Path, override: str) -> None:
 def test_an_override_is_held_to_the_same_rules(tmp_path: Path) -> None:
     path = tmp_path / "recipe.toml"
     path.write_text('data.language = "en"')
-    assert (
-        message_of(path, "search.width=wide") == f'{path}: search.width must be a whole number, not "wide".'
-    )
-    assert (
-        message_of(path, "search.width.x=3")
-        == f'{path}: search.width must be a whole number, not {{"x": 3}}.'
-    )
+    assert message_of(path, "search.width=wide") == f'{path}: search.width must be a whole number, not "wide".'
+    assert message_of(path, "search.width.x=3") == f'{path}: search.width must be a whole number, not {{"x": 3}}.'

@@ -96,9 +96,7 @@ def test_without_bytes_the_unknown_is_shown(learn: Learn) -> None:
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "char"])
-def test_learning_is_reproducible_and_silent(
-    kind: str, lines: list[str], capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_learning_is_reproducible_and_silent(kind: str, lines: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     wanted = TokenizerSettings(kind=kind, vocabulary=400, max_sentences=20)  # type: ignore[arg-type]
     first, again, other = (Tokenizer.learn(iter(lines), wanted, seed) for seed in (1, 1, 2))
     assert first.checksum == again.checksum

@@ -97,8 +97,8 @@ app.command()(view.view)
 
 def run() -> None:
     """The door of the command line."""
-    # Read when torch is loaded. Threads that wait asleep instead of spinning cost nothing on an idle machine, and
-    # on a busy one an update is up to four times as fast.
+    # Read when torch is loaded. Threads that sleep while they wait, instead of spinning, cost next to nothing on an
+    # idle machine; on a busy one training is many times as fast (docs/log.md).
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     for stream in (sys.stdout, sys.stdin):
         if hasattr(stream, "reconfigure"):

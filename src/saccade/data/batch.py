@@ -58,9 +58,7 @@ def collate(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
     return Batch(source, _mask(source, source_lengths), prefix, target, _mask(target, target_lengths))
 
 
-def _pad(
-    sequences: Sequence[Ids], *, first: int | None = None, last: int | None = None
-) -> tuple[Tensor, np.ndarray]:
+def _pad(sequences: Sequence[Ids], *, first: int | None = None, last: int | None = None) -> tuple[Tensor, np.ndarray]:
     """All sequences in one array, with `first` before and `last` after each; and their lengths with those."""
     lengths = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences))
     padded = np.full((len(sequences), int(lengths.max()) + 1), PAD, dtype=np.int64)

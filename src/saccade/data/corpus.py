@@ -71,9 +71,7 @@ class CleaningReport:
         if reason in self.dropped:
             self.dropped[reason].count += 1
         else:
-            self.dropped[reason] = Dropped(
-                1, place, f"{_shorten(example.source)} → {_shorten(example.target)}"
-            )
+            self.dropped[reason] = Dropped(1, place, f"{_shorten(example.source)} → {_shorten(example.target)}")
 
     def table(self) -> list[tuple[str, int, str]]:
         """Rows of what, how many, and the first example of it."""

@@ -95,8 +95,7 @@ class TokenStore:
         if not 0 <= index < len(self):
             raise IndexError(index)
         source, target = (
-            ids[offsets[index] : offsets[index + 1]]
-            for ids, offsets in zip(self._ids, self._offsets, strict=True)
+            ids[offsets[index] : offsets[index + 1]] for ids, offsets in zip(self._ids, self._offsets, strict=True)
         )
         return source, target
 
@@ -146,8 +145,7 @@ def _read_meta(directory: Path) -> StoreMeta:
             return StoreMeta(**values | {"tokenizers": tuple(values["tokenizers"])})
     except (OSError, ValueError, KeyError, TypeError):
         raise DataError(
-            f"{directory} must be a token store, but its {_META} is missing or damaged. "
-            "Run `saccade prepare` again."
+            f"{directory} must be a token store, but its {_META} is missing or damaged. Run `saccade prepare` again."
         ) from None
     raise DataError(
         f"{directory} must be a token store of version {VERSION}, but it is of version {version}. "

@@ -92,9 +92,7 @@ def _check(hypotheses: Sequence[str], references: Sequence[str]) -> None:
 
 def _warn_of_tokenized(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     """Tokenised translations lose points, but not where the references are written the same way."""
-    ending, reference_ending = (
-        sum(line.endswith(" .") for line in lines) for lines in (hypotheses, references)
-    )
+    ending, reference_ending = (sum(line.endswith(" .") for line in lines) for lines in (hypotheses, references))
     if ending >= 100 and reference_ending < ending / 2:
         logging.getLogger(__name__).warning(
             "%d translations end in a detached full stop (' .') but only %d references do. Scores are meant "

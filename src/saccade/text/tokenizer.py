@@ -166,9 +166,7 @@ class Tokenizer:
         text: str = self._processor.decode([int(id) for id in ids])
         return text
 
-    def sample(
-        self, text: str, rng: np.random.Generator, *, dropout: float = 0.1, alpha: float = 0.1
-    ) -> list[int]:
+    def sample(self, text: str, rng: np.random.Generator, *, dropout: float = 0.1, alpha: float = 0.1) -> list[int]:
         """A random segmentation for subword regularisation, reproducible from `rng` alone.
 
         BPE leaves out each merge with probability `dropout` (Provilkov et al. 2020, algorithm 1). A unigram

@@ -8,6 +8,7 @@ tensorboard/     if asked for
 model/           the best model so far; at the end, the finished one
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,22 +19,13 @@ from saccade.recipe import Recipe
 from saccade.training import checkpoint
 from saccade.training.checkpoint import Arrays, Checkpoint
 
-MAY_CHANGE = (
-    "run",
-    "search.",
-    "training.updates",
-    "training.validate_every",
-    "training.validation_",
-    "training.patience",
-    "training.checkpoint_every",
-    "training.keep",
-    "training.average",
-    "training.log_every",
-    "training.tensorboard",
-    "training.device",
-    "training.threads",
+MAY_CHANGE = re.compile(
+    r"run:|search\.|data\.(train\[\d+\]|valid)\.(source|target|file):|"
+    r"training\.(updates|validate_every|validation_\w+|patience|checkpoint_every|keep|average|log_every|"
+    r"tensorboard|device|threads):"
 )
-"""Settings that a run may go on with changed: they do not alter what the updates so far have meant."""
+"""Settings that a run may go on with changed: they do not alter what the updates so far have meant. Files may have been
+moved; whether they still hold the same corpus, its digest tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +42,7 @@ class Run:
         stored = run.path / "recipe.toml"
         if stored.is_file() and checkpoint.every(run.checkpoints):  # else nothing has been learned that could be lost
             before = settings.load(Recipe, stored)
-            refused = [change for change in settings.differences(before, recipe) if not change.startswith(MAY_CHANGE)]
+            refused = [change for change in settings.differences(before, recipe) if not MAY_CHANGE.match(change)]
             if refused:
                 raise SettingsError(
                     f"The run in {run.path} was started with other settings. Undo these changes to go on with it, "

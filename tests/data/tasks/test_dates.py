@@ -208,7 +208,5 @@ def test_showcase_is_held_out_and_written_by_the_task():
 
 def test_without_babel(monkeypatch):
     monkeypatch.setattr(dates, "find_spec", lambda name: None)
-    with pytest.raises(
-        MissingDependency, match=r'needs Babel, .* Install it with: pip install "saccade\[train\]"'
-    ):
+    with pytest.raises(MissingDependency, match=r'needs Babel, .* Install it with: pip install "saccade\[train\]"'):
         examples(1, seed=1, split="train")

@@ -36,9 +36,7 @@ PACKINGS = pytest.mark.parametrize("pack", [_same, gzip.compress, _zstd], ids=["
         ("你好，世界\nä\n", ["你好，世界", "ä"]),
     ],
 )
-def test_only_newlines_split(
-    tmp_path: Path, pack: Callable[[bytes], bytes], content: str, lines: list[str]
-) -> None:
+def test_only_newlines_split(tmp_path: Path, pack: Callable[[bytes], bytes], content: str, lines: list[str]) -> None:
     path = tmp_path / "text"  # the name says nothing about compression
     path.write_bytes(pack(content.encode()))
     assert list(open_text(path)) == lines
@@ -63,12 +61,8 @@ def test_compressed_parts_may_follow_one_another(tmp_path: Path, pack: Callable[
 
 @pytest.mark.parametrize("pack", [gzip.compress, _zstd], ids=["gzip", "zstd"])
 @pytest.mark.parametrize("damage", [lambda packed: packed[:-5], lambda packed: packed + b"junk"])
-def test_damage_is_noticed(
-    tmp_path: Path, pack: Callable[[bytes], bytes], damage: Callable[[bytes], bytes]
-) -> None:
+def test_damage_is_noticed(tmp_path: Path, pack: Callable[[bytes], bytes], damage: Callable[[bytes], bytes]) -> None:
     path = tmp_path / "text"
     path.write_bytes(damage(pack("".join(f"line {number}\n" for number in range(50_000)).encode())))
-    with pytest.raises(
-        DataError, match=r"must be a complete compressed file, but it is damaged after line \d+"
-    ):
+    with pytest.raises(DataError, match=r"must be a complete compressed file, but it is damaged after line \d+"):
         list(open_text(path))

@@ -55,8 +55,7 @@ def written_dates(num: int, *, seed: int, split: Split) -> list[WrittenDate]:
     """The same examples with their wordings. No date comes twice before every date of the split came once."""
     if find_spec("babel") is None:
         raise MissingDependency(
-            "The dates task needs Babel, which is not installed. "
-            'Install it with: pip install "saccade[train]"'
+            'The dates task needs Babel, which is not installed. Install it with: pip install "saccade[train]"'
         )
     rng = random.Random(f"dates {split} {seed}")
     days = _shuffled_forever(_days(split), rng)
@@ -200,9 +199,7 @@ _WORDS: Mapping[str, Callable[[date], Mapping[str, str]]] = {
 def _wordings(language: str, locale: str, **families: list[str]) -> tuple[Wording, ...]:
     """The family "late" is for days past the 12th: 03.04.2017 has two readings, 13.04.2017 has one."""
     return tuple(
-        Wording(language, family, locale, pattern)
-        for family, patterns in families.items()
-        for pattern in patterns
+        Wording(language, family, locale, pattern) for family, patterns in families.items() for pattern in patterns
     )
 
 
