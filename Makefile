@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench docs clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -24,6 +24,9 @@ check: $(READY) ## Check formatting, lint, types and the directions of imports
 
 bench: $(READY) ## Measure speed
 	@set -e; for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark; done
+
+docs: $(READY) ## Write the page of settings, docs/settings.md, from the code
+	@$(BIN)/python docs/make_settings.py
 
 clean: ## Remove the environment and all caches; runs stay
 	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist

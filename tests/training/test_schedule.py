@@ -2,7 +2,7 @@
 
 import pytest
 
-from saccade.training.schedule import learning_rate, paper_rate
+from saccade.training.schedule import inverse_sqrt, linear, paper_rate
 
 
 @pytest.mark.parametrize(
@@ -19,13 +19,13 @@ def test_the_papers_rates(update: int, expected: float):
         16000    four times as far, half as high = 3.4939e-4
         100000   0.0441942 / 316.228             = 1.3975e-4
     """
-    found = learning_rate(update, highest=paper_rate(512, 4000), warmup=4000)
+    found = inverse_sqrt(update, highest=paper_rate(512, 4000), warmup=4000)
     assert found == pytest.approx(expected, rel=1e-4)
     assert found == pytest.approx(512**-0.5 * min(update**-0.5, update * 4000**-1.5), rel=1e-12)
 
 
 def test_it_rises_to_the_given_highest_rate_and_falls_from_there():
-    rates = [learning_rate(update, highest=0.3, warmup=10) for update in range(1, 41)]
+    rates = [inverse_sqrt(update, highest=0.3, warmup=10) for update in range(1, 41)]
     assert rates[:10] == pytest.approx([0.03 * update for update in range(1, 11)])
     assert max(rates) == rates[9] == 0.3
     assert rates[10:] == sorted(rates[10:], reverse=True)
@@ -33,4 +33,10 @@ def test_it_rises_to_the_given_highest_rate_and_falls_from_there():
 
 
 def test_a_warm_up_of_one_starts_at_the_highest_rate():
-    assert learning_rate(1, highest=0.3, warmup=1) == 0.3
+    assert inverse_sqrt(1, highest=0.3, warmup=1) == 0.3
+
+
+def test_in_a_line_up_and_down_again():
+    """Highest 0.4, warm-up 4, 8 updates: four steps up to 0.4, and 0.4 · 4/5, 3/5, 2/5, 1/5 down; zero would come next."""
+    rates = [linear(update, highest=0.4, warmup=4, updates=8) for update in range(1, 10)]
+    assert rates == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.32, 0.24, 0.16, 0.08, 0.0])

@@ -26,7 +26,7 @@ from saccade.training.checkpoint import Progress, parameters
 from saccade.training.loss import smoothed_loss_chunked
 from saccade.training.metrics import Metrics
 from saccade.training.run import Run
-from saccade.training.schedule import learning_rate, paper_rate
+from saccade.training.schedule import inverse_sqrt, linear, paper_rate
 from saccade.training.validation import Validation, Validator
 
 
@@ -142,7 +142,7 @@ class Training:
         began = time.perf_counter()
         number = self.progress.update + 1
         dropout.seed(self.settings.seed, number)
-        rate = learning_rate(number, highest=self.highest_rate, warmup=self.settings.warmup)
+        rate = self._rate(number)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
 
@@ -167,6 +167,12 @@ class Training:
             seconds=self.progress.seconds + time.perf_counter() - began,
         )
         return loss, rate
+
+    def _rate(self, update: int) -> float:
+        highest, warmup = self.highest_rate, self.settings.warmup
+        if self.settings.schedule == "linear":
+            return linear(update, highest=highest, warmup=warmup, updates=self.settings.updates)
+        return inverse_sqrt(update, highest=highest, warmup=warmup)
 
     def _collated(self, batches: Iterator[tuple[Position, Indices]]) -> tuple[Position, list[Batch]]:
         collated = []

@@ -1,14 +1,22 @@
-"""The learning rate of the paper: up in a line, down with the inverse square root (Vaswani et al. 2017, eq. 3)."""
+"""Learning rates: up in a line, then down with the inverse square root as in the paper, or in a line to zero."""
 
 import math
 
 
-def learning_rate(update: int, *, highest: float, warmup: int) -> float:
+def inverse_sqrt(update: int, *, highest: float, warmup: int) -> float:
     """The rate of the `update`-th update, counted from 1; the highest comes at the end of the warm-up.
 
-    With highest = (d_model · warmup)^-½ this is the paper's d_model^-½ · min(update^-½, update · warmup^-1½).
+    With highest = (d_model · warmup)^-½ this is the paper's d_model^-½ · min(update^-½, update · warmup^-1½)
+    (Vaswani et al. 2017, eq. 3).
     """
     return highest * min(update / warmup, math.sqrt(warmup / update))
+
+
+def linear(update: int, *, highest: float, warmup: int, updates: int) -> float:
+    """Rises over the warm-up, then falls to reach zero just after the last of `updates`: best for a fixed budget."""
+    if update <= warmup:
+        return highest * update / warmup
+    return highest * max(0, updates + 1 - update) / (updates + 1 - warmup)
 
 
 def paper_rate(d_model: int, warmup: int) -> float:

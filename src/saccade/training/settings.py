@@ -20,7 +20,9 @@ class TrainingSettings:
     learning_rate: float | None = None
     """Highest learning rate, at the end of the warm-up; absent, the paper's (d_model · warmup)^-½."""
     warmup: int = 4000
-    """Updates over which the learning rate rises; then it falls with the inverse square root."""
+    """Updates over which the learning rate rises."""
+    schedule: Literal["inverse-sqrt", "linear"] = "inverse-sqrt"
+    """How it falls after that: with the inverse square root (the paper), or in a line to zero at the last update."""
     adam_betas: tuple[float, ...] = (0.9, 0.98)
     """Adam's two decay rates."""
     adam_epsilon: float = 1e-9

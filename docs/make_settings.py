@@ -1,0 +1,68 @@
+"""Writes settings.md, the page of every setting, from the settings classes themselves: `make docs`."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from saccade.models.settings import TransformerSettings
+from saccade.recipe import Recipe
+from saccade.settings import Field, describe
+from saccade.training.run import MAY_CHANGE
+
+PAGE = Path(__file__).with_name("settings.md")
+
+HEAD = """\
+# Settings of a recipe
+
+<!-- Written by docs/make_settings.py from the docstrings of the settings classes. Change those, then: make docs -->
+
+A recipe is a TOML file with these sections. What you leave out has its default; a name that is not on this page is
+refused, and the nearest one that is on it is suggested. Any setting can also be given on the command line:
+`--set training.updates=500`. Relative paths start from the recipe's own directory; `~` and `$NAME` are expanded.
+
+A run that was interrupted goes on only with the settings that it began with. Those marked ↻ may change meanwhile: they
+do not alter what the updates so far have meant. (Files may move; what they hold may not change.)
+"""
+
+HEADINGS = {
+    "": "At the top",
+    "data.train[]": "`[[data.train]]` and `[data.valid]`",  # two uses of the same settings
+    "data.valid": None,
+}
+
+
+def page() -> str:
+    """The whole page."""
+    sections: dict[str, list[Field]] = {}
+    for field in describe(Recipe):
+        sections.setdefault(field.path.rpartition(".")[0], []).append(field)
+    parts = [HEAD]
+    for name, fields in sections.items():
+        if heading := HEADINGS.get(name, f"`[{name}]`"):
+            parts.append(f"## {heading}\n\n{table(('setting', 'value', 'default', 'meaning'), map(row, fields))}")
+        if name == "model":
+            parts.append(presets())
+    return "\n".join(parts)
+
+
+def row(field: Field) -> tuple[str, ...]:
+    mark = " ↻" if MAY_CHANGE.match(field.path.replace("[]", "[0]") + ":") else ""  # as in a line of differences()
+    default = "must be given" if field.default is None else f"`{field.default}`" if field.default else ""
+    return f"`{field.path.rpartition('.')[2]}`{mark}", field.type.removeprefix("a "), default, field.help
+
+
+def presets() -> str:
+    """What `model.preset` stands for."""
+    named = TransformerSettings.PRESETS
+    settings = list(dict.fromkeys(setting for values in named.values() for setting in values))
+    rows = [(f"`{name}`", *(str(values.get(setting, "")) for setting in settings)) for name, values in named.items()]
+    return "The presets:\n\n" + table(("preset", *(f"`{setting}`" for setting in settings)), rows)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """In Markdown, where a bar would end the cell."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
