@@ -28,7 +28,7 @@ def test_a_dry_run_checks_and_estimates_and_keeps_only_the_corpus(saccade, write
         r"settings and data are sound\n"
         r"[\d,]+ parameters\n"
         r"5,000 updates, about 5000\.0 epochs\n"
-        r"\d+\.\d\d s an update here: about \d+\.\d hours, validation not counted\n"
+        r"\d+\.\d\d s an update here: about \d+\.\d minutes, validation not counted\n"
         r"\d+\.\d GiB of memory at most so far\n",
         ended.stdout,
     ), ended.stdout

@@ -37,6 +37,6 @@ def test_a_warm_up_of_one_starts_at_the_highest_rate():
 
 
 def test_in_a_line_up_and_down_again():
-    """Highest 0.4, warm-up 4, 8 updates: four steps up to 0.4, and 0.4 · 4/5, 3/5, 2/5, 1/5 down; zero would come next."""
+    """Highest 0.4, warm-up 4, 8 updates: four steps up to 0.4, then 4/5, 3/5, 2/5, 1/5 of it; zero would come next."""
     rates = [linear(update, highest=0.4, warmup=4, updates=8) for update in range(1, 10)]
     assert rates == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.32, 0.24, 0.16, 0.08, 0.0])

@@ -86,11 +86,12 @@ def estimate(recipe: Recipe) -> None:
     # ru_maxrss counts kilobytes on Linux and bytes on macOS.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
     epochs = recipe.training.updates * recipe.training.accumulate / training.batches_per_epoch
-    hours = seconds * recipe.training.updates / 3600
+    minutes = seconds * recipe.training.updates / 60
+    duration = f"{minutes:.1f} minutes" if minutes < 90 else f"{minutes / 60:.1f} hours"
     print_result(
         f"settings and data are sound\n"
         f"{num_parameters:,} parameters\n"
         f"{recipe.training.updates:,} updates, about {epochs:.1f} epochs\n"
-        f"{seconds:.2f} s an update here: about {hours:.1f} hours, validation not counted\n"
+        f"{seconds:.2f} s an update here: about {duration}, validation not counted\n"
         f"{peak:.1f} GiB of memory at most so far"
     )
