@@ -12,6 +12,7 @@ from saccade.errors import (
     SaccadeError,
     SettingsError,
 )
+from saccade.search.settings import SearchSettings
 
 if TYPE_CHECKING:
     from saccade.translator import Translation, Translator, load
@@ -25,6 +26,7 @@ __all__ = [
     "ModelError",
     "OutputExists",
     "SaccadeError",
+    "SearchSettings",
     "SettingsError",
     "Translation",
     "Translator",

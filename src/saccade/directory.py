@@ -124,6 +124,15 @@ def replace_directory(draft: Path, path: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
+def recover(path: Path) -> None:
+    """Put things in order after a writer was killed: the old directory back if the new one never came, drafts away."""
+    old = path.with_name(f".{path.name}.old")
+    if old.is_dir() and not path.exists():
+        old.rename(path)
+    for draft in path.parent.glob(f".{path.name}.*"):
+        shutil.rmtree(draft, ignore_errors=True)
+
+
 def sync(path: Path) -> None:
     """Make sure that a file, or the names in a directory, are on the disk."""
     handle = os.open(path, os.O_RDONLY)

@@ -16,7 +16,7 @@ from saccade.data.prepare import Prepared
 from saccade.data.sampler import Position
 from saccade.directory import ModelDirectory
 from saccade.engines.torch import TorchEngine
-from saccade.errors import DataError, ModelError
+from saccade.errors import DataError, ModelError, SettingsError
 from saccade.search.settings import SearchSettings
 from saccade.training import checkpoint
 from saccade.training.loop import Training
@@ -306,3 +306,11 @@ def test_a_warm_start_with_other_tokenizers_is_refused(whole: tuple[Path, Record
     recipe = toy.recipe(tmp_path / "run", other, warm_start=whole[0])
     with pytest.raises(ModelError, match="warm start needs the tokenizers"):
         Training(Run(recipe.run, recipe), other)
+
+
+def test_a_warm_start_of_another_make_is_refused(whole: tuple[Path, Recorder], prepared: Prepared, tmp_path: Path):
+    recipe = toy.recipe(tmp_path / "run", prepared, warm_start=whole[0])
+    deeper = replace(recipe, model=replace(recipe.model, layers=recipe.model.layers + 1, dropout=0.5))
+    with pytest.raises(SettingsError, match=r"needs the \[model\] settings of") as refused:
+        Training(Run(deeper.run, deeper), prepared)
+    assert [problem.partition(":")[0] for problem in refused.value.problems] == ["model.layers"]

@@ -113,3 +113,21 @@ def test_metrics_are_also_written_for_tensorboard(tmp_path: Path):
     metrics.close()
     (events,) = (tmp_path / "tensorboard").iterdir()
     assert b"loss" in events.read_bytes()
+
+
+def test_a_rate_that_falls_in_a_line_binds_the_number_of_updates(recipe: Recipe):
+    falling = changed(recipe, "training", schedule="linear")
+    started(falling)
+    with pytest.raises(SettingsError, match=r"training\.updates"):
+        Run.open(changed(falling, "training", updates=99))
+
+
+def test_a_model_lost_between_two_names_comes_back(recipe: Recipe):
+    """Killed after the old directory had stepped aside and before the new one took its place."""
+    path = Run.open(recipe).path
+    (path / ".model.old").mkdir()
+    (path / ".model.old" / "settings.toml").write_text("old", encoding="utf-8")
+    (path / ".model.0a1b2c3d").mkdir()
+    Run.open(recipe)
+    assert sorted(entry.name for entry in path.iterdir()) == ["model", "recipe.toml"]
+    assert (path / "model" / "settings.toml").read_text(encoding="utf-8") == "old"

@@ -13,12 +13,13 @@ import torch
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
+from saccade import settings
 from saccade.data.batch import Batch, collate
 from saccade.data.prepare import Prepared
 from saccade.data.sampler import Indices, Position, Sampler
 from saccade.directory import ModelDirectory
 from saccade.engines.torch import fill
-from saccade.errors import CheckpointError, DataError, ModelError
+from saccade.errors import CheckpointError, DataError, ModelError, SettingsError
 from saccade.models.build import Model, build
 from saccade.nn import dropout
 from saccade.training import checkpoint, machine
@@ -121,8 +122,20 @@ class Training:
                     f"A warm start needs the tokenizers that {path} was trained with, but the corpus was encoded "
                     "with others. Prepare it again with the same `training.warm_start`."
                 )
+            self._check_same_make(given)
             fill(model, given.parameters(), origin=str(path))
         return model
+
+    def _check_same_make(self, given: ModelDirectory) -> None:
+        """A warm start may change how much is dropped, but not what there is to be learned."""
+        changes = settings.differences(given.description.model, self.run.recipe.model)
+        changes = [change for change in changes if "dropout" not in change]
+        if changes:
+            raise SettingsError(
+                f"A warm start needs the [model] settings of {given.path}, but here they are others. "
+                "Take its settings over, or train from the beginning",
+                [f"model.{change}" for change in changes],
+            )
 
     def _resume(self) -> None:
         found, damaged = self.run.newest()

@@ -42,7 +42,7 @@ class Run:
         stored = run.path / "recipe.toml"
         if stored.is_file() and checkpoint.every(run.checkpoints):  # else nothing has been learned that could be lost
             before = settings.load(Recipe, stored)
-            refused = [change for change in settings.differences(before, recipe) if not MAY_CHANGE.match(change)]
+            refused = [change for change in settings.differences(before, recipe) if not _may_change(change, recipe)]
             if refused:
                 raise SettingsError(
                     f"The run in {run.path} was started with other settings. Undo these changes to go on with it, "
@@ -50,6 +50,7 @@ class Run:
                     refused,
                 )
         run.path.mkdir(parents=True, exist_ok=True)
+        directory.recover(run.model)
         draft = stored.with_name(f".{stored.name}")
         draft.write_text(settings.dump(recipe), encoding="utf-8")
         draft.replace(stored)
@@ -78,6 +79,13 @@ class Run:
             search=self.recipe.search,
         )
         directory.save(self.model, description, prepared.tokenizers, parameters, card(self.recipe, prepared, story))
+
+
+def _may_change(change: str, recipe: Recipe) -> bool:
+    """A rate that falls in a line to the last update depends on how many there are, from the first one on."""
+    if recipe.training.schedule == "linear" and change.startswith("training.updates:"):
+        return False
+    return MAY_CHANGE.match(change) is not None
 
 
 def card(recipe: Recipe, prepared: Prepared, story: str) -> str:

@@ -22,7 +22,8 @@ class TrainingSettings:
     warmup: int = 4000
     """Updates over which the learning rate rises."""
     schedule: Literal["inverse-sqrt", "linear"] = "inverse-sqrt"
-    """How it falls after that: with the inverse square root (the paper), or in a line to zero at the last update."""
+    """How it falls after that: with the inverse square root (the paper), or in a line to zero at the last update,
+    which a run then cannot change on its way."""
     adam_betas: tuple[float, ...] = (0.9, 0.98)
     """Adam's two decay rates."""
     adam_epsilon: float = 1e-9
