@@ -124,10 +124,10 @@ def test_dropout_is_for_training_only(listening: bool):
     assert torch.equal(ask(), ask())
 
 
-def test_each_of_the_three_projections_is_drawn_for_its_own_size():
-    """Xavier's bound for d → d is √(6 / 2d); for one matrix d → 3d it would be √(6 / 4d)."""
+def test_the_three_projections_are_drawn_as_one_matrix():
+    """Xavier's bound for one matrix d → 3d is √(6 / 4d); for each d → d by itself it would be √(6 / 2d)."""
     torch.manual_seed(1)
     module = MultiHeadAttention(64, 4)
-    assert module.projection.weight.abs().max().item() == pytest.approx((6 / 128) ** 0.5, rel=0.01)
+    assert module.projection.weight.abs().max().item() == pytest.approx((6 / 256) ** 0.5, rel=0.01)
     assert not module.projection.bias.any()
     assert not module.output.bias.any()
