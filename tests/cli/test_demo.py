@@ -13,7 +13,7 @@ def test_it_trains_scores_translates_and_draws(saccade, monkeypatch: pytest.Monk
     monkeypatch.setattr(demo, "NUM_VALID", 10)
     monkeypatch.setattr(demo, "NUM_TEST", 20)
     short = {"updates": 3, "batch_tokens": 256, "validate_every": 3, "checkpoint_every": 3}
-    recipe = demo.RECIPE.replace("d_model = 128", "d_model = 16")
+    recipe = demo.RECIPE.replace("d_model = 64", "d_model = 16")
     for name, value in short.items():
         recipe = re.sub(rf"^{name} = \d+", f"{name} = {value}", recipe, flags=re.MULTILINE)
     monkeypatch.setattr(demo, "RECIPE", recipe.replace("beam = 4", "beam = 1"))

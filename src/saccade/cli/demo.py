@@ -39,15 +39,16 @@ layers = 2
 d_model = 64
 d_feedforward = 256
 num_heads = 4
+norm = "pre"
 dropout = 0.1
 
 [training]
-updates = 2000
+updates = 1500
 batch_tokens = 1024
 learning_rate = 0.004
 warmup = 250
-validate_every = 400
-checkpoint_every = 200
+validate_every = 300
+checkpoint_every = 100
 average = 3
 
 [search]
