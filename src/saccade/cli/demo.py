@@ -43,7 +43,8 @@ norm = "pre"
 dropout = 0.1
 
 [training]
-updates = 1500
+threads = 1             # so small a model gains nothing from a second one
+updates = 2000
 batch_tokens = 1024
 learning_rate = 0.004
 warmup = 250
