@@ -1,4 +1,6 @@
-"""Scaled dot-product attention, twice: written out with its weights, and fused. Both give the same numbers."""
+"""Attention: score, mask, normalise, read. Inner products exist twice, written out with their weights and fused; both
+give the same numbers.
+"""
 
 import math
 from dataclasses import dataclass
@@ -6,11 +8,15 @@ from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import dropout as drop
 from torch.nn.functional import scaled_dot_product_attention
 
+from saccade.nn.capture import listener
 from saccade.nn.masks import causal_mask
+from saccade.nn.normalise import Normalise, masked_softmax
+from saccade.nn.scores import InnerProduct, Score
+from saccade.nn.windows import Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +47,18 @@ class Memory:
 class Attended(NamedTuple):
     """The mixture that was read, and the weights it was mixed with."""
 
-    context: Float[Tensor, "batch heads query d_value"]
-    weights: Float[Tensor, "batch heads query key"]
+    context: Float[Tensor, "batch *heads query d_value"]
+    weights: Float[Tensor, "batch *heads query key"]
 
 
-def masked_softmax(
-    scores: Float[Tensor, "*positions key"], mask: Bool[Tensor, "..."] | None
-) -> Float[Tensor, "*positions key"]:
-    """Softmax over the keys that may be attended. A row with none of them gets zero weights, and finite gradients."""
-    if mask is None:
-        return scores.softmax(dim=-1)
-    # The lowest finite number, not -inf: a row of -inf would be NaN in the softmax and in its gradient.
-    lowest = torch.finfo(scores.dtype).min
-    return scores.masked_fill(~mask, lowest).softmax(dim=-1).masked_fill(~mask, 0.0)
+class Read(NamedTuple):
+    """What a decoder reads of its source."""
+
+    context: Float[Tensor, "batch query d_value"]
+    log_prob: Float[Tensor, "batch query"] | None = None
+    """Of the positions, where they were chosen by chance."""
+    entropy: Float[Tensor, "batch query"] | None = None
+    """Of the distribution they were chosen from."""
 
 
 def attend(
@@ -75,8 +80,9 @@ def attend_fused(
     *,
     causal: bool = False,
     dropout: float = 0.0,
+    scale: float | None = None,
 ) -> Float[Tensor, "batch heads query d_value"]:
-    """The context of `attend` in one kernel, which never writes the weights down."""
+    """The context of `attend` in one kernel, which never writes the weights down. `scale` is 1/√d_k unless given."""
     whole = causal and memory.mask is None and query.shape[-2] == memory.keys.shape[-2]
     return scaled_dot_product_attention(
         query,
@@ -85,6 +91,7 @@ def attend_fused(
         attn_mask=None if whole else allowed(query, memory, causal),
         dropout_p=dropout,
         is_causal=whole,
+        scale=scale,
     )
 
 
@@ -97,3 +104,55 @@ def allowed(
         return mask
     past = causal_mask(query.shape[-2], memory.keys.shape[-2], query.device)
     return past if mask is None else mask & past
+
+
+class Attention(nn.Module):
+    """Attention of one head with any score, over all keys or through windows: score, mask, normalise, gain, read."""
+
+    def __init__(self, score: Score, *, normalise: Normalise = masked_softmax, windows: Windows | None = None) -> None:
+        super().__init__()
+        self.score = score
+        self.normalise = normalise
+        self.windows = windows
+
+    def memory(
+        self,
+        states: Float[Tensor, "batch key d_states"],
+        mask: Bool[Tensor, "batch key"] | None = None,
+        values: Float[Tensor, "batch key d_value"] | None = None,
+    ) -> Memory:
+        """What these states offer to be attended to: keys prepared once, and values."""
+        return Memory(self.score.keys(states), states if values is None else values, mask)
+
+    def forward(self, query: Float[Tensor, "batch query d_query"], memory: Memory, start: int = 0) -> Read:
+        """Ask the memory. The first query stands at position `start` of the target, which windows may want to know."""
+        if heard := listener():
+            context, weights = self.attend(query, memory, start)
+            heard.hear(self, weights[:, None])  # one head
+            return Read(context)
+        if isinstance(self.score, InnerProduct) and self.normalise is masked_softmax and self.windows is None:
+            return Read(self._fused(self.score, query, memory))
+        return Read(self.attend(query, memory, start).context)
+
+    def attend(self, query: Float[Tensor, "batch query d_query"], memory: Memory, start: int = 0) -> Attended:
+        """The context and its weights, one operation a line: the twin of the fused path."""
+        scores = self.score(query, memory.keys)
+        mask, gain = real_keys(memory)[:, None], None
+        if self.windows is not None:
+            within, gain = self.windows(query, real_keys(memory), start)
+            mask = mask & within
+        weights = self.normalise(scores, mask)
+        if gain is not None:
+            weights = weights * gain
+        return Attended(weights @ memory.values, weights)
+
+    def _fused(self, score: InnerProduct, query: Tensor, memory: Memory) -> Tensor:
+        in_one_head = Memory(memory.keys[:, None], memory.values[:, None], memory.mask)
+        return attend_fused(score.queries(query)[:, None], in_one_head, scale=score.scale)[:, 0]
+
+
+def real_keys(memory: Memory) -> Bool[Tensor, "batch key"]:
+    """The mask of a memory, all True where it has none."""
+    if memory.mask is not None:
+        return memory.mask
+    return torch.ones(memory.values.shape[0], memory.values.shape[-2], dtype=torch.bool, device=memory.values.device)

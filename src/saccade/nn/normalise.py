@@ -1,0 +1,46 @@
+"""From scores to weights. What is masked gets none; where all is masked there are zeros, and finite gradients."""
+
+from collections.abc import Callable
+
+import torch
+from entmax import entmax15, sparsemax
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+Normalise = Callable[[Tensor, Tensor | None], Tensor]
+"""From scores, and a mask of those that count, to weights over the last axis."""
+
+
+def masked_softmax(
+    scores: Float[Tensor, "*positions key"], mask: Bool[Tensor, "..."] | None
+) -> Float[Tensor, "*positions key"]:
+    """Softmax: every key that may be attended gets some weight."""
+    if mask is None:
+        return scores.softmax(dim=-1)
+    # The lowest finite number, not -inf: a row of -inf would be NaN in the softmax and in its gradient.
+    lowest = torch.finfo(scores.dtype).min
+    return scores.masked_fill(~mask, lowest).softmax(dim=-1).masked_fill(~mask, 0.0)
+
+
+def masked_sparsemax(
+    scores: Float[Tensor, "*positions key"], mask: Bool[Tensor, "..."] | None
+) -> Float[Tensor, "*positions key"]:
+    """Sparsemax (Martins & Astudillo 2016): the nearest point of the simplex, so most keys get exactly zero."""
+    return _masked(sparsemax, scores, mask)
+
+
+def masked_entmax(
+    scores: Float[Tensor, "*positions key"], mask: Bool[Tensor, "..."] | None
+) -> Float[Tensor, "*positions key"]:
+    """1.5-entmax (Peters et al. 2019), half way between the two."""
+    return _masked(entmax15, scores, mask)
+
+
+def _masked(normalise: Callable[..., Tensor], scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Both square or add up what they sort, so a masked score is low rather than lowest: further below the others than
+    any that gets weight.
+    """
+    if mask is None:
+        return normalise(scores, dim=-1)
+    low = scores.detach().amin(dim=-1, keepdim=True) - 100.0
+    return normalise(scores.where(mask, low), dim=-1).masked_fill(~mask, 0.0)

@@ -1,0 +1,157 @@
+"""How well a query and a key fit: the scores of the literature, in three forms.
+
+Dot, scaled dot, general and cosine are one inner product ⟨a(q), b(k)⟩ · scale, and so may take the fused path; the
+additive score and the location score are not. A score prepares its keys once per source, however often it is asked.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import normalize, softplus
+
+from saccade.errors import DataError
+
+
+@runtime_checkable  # so that the shape checks of the tests can look at it
+class Score(Protocol):
+    """Anything that scores keys for queries."""
+
+    def keys(self, states: Float[Tensor, "batch key d_value"]) -> Float[Tensor, "batch key d_key"]:
+        """The states as keys: all that does not depend on the query, done once."""
+        ...
+
+    def __call__(
+        self, query: Float[Tensor, "batch query d_query"], keys: Float[Tensor, "batch key d_key"]
+    ) -> Float[Tensor, "batch query key"]:
+        """One number for every query and key; higher = fits better."""
+        ...
+
+
+class InnerProduct(nn.Module):
+    """⟨a(q), b(k)⟩ · scale, with any two maps into the same space."""
+
+    def __init__(
+        self,
+        query_map: Callable[[Tensor], Tensor] | None = None,
+        key_map: Callable[[Tensor], Tensor] | None = None,
+        scale: float = 1.0,
+    ) -> None:
+        super().__init__()
+        self.query_map = query_map or nn.Identity()
+        self.key_map = key_map or nn.Identity()
+        self.scale = scale
+
+    def keys(self, states: Float[Tensor, "batch key d_value"]) -> Float[Tensor, "batch key d_key"]:
+        """b(k)."""
+        return self.key_map(states)
+
+    def queries(self, query: Float[Tensor, "batch query d_query"]) -> Float[Tensor, "batch query d_key"]:
+        """a(q)."""
+        return self.query_map(query)
+
+    def forward(
+        self, query: Float[Tensor, "batch query d_query"], keys: Float[Tensor, "batch key d_key"]
+    ) -> Float[Tensor, "batch query key"]:
+        return self.queries(query) @ keys.mT * self.scale
+
+
+def dot() -> InnerProduct:
+    """qᵀk (Luong et al. 2015, eq. 8). Query and key must have the same size."""
+    return InnerProduct()
+
+
+def scaled_dot(d_key: int) -> InnerProduct:
+    """qᵀk/√d_k (Vaswani et al. 2017, eq. 1): large sizes do not saturate the softmax."""
+    return InnerProduct(scale=1 / math.sqrt(d_key))
+
+
+def general(d_query: int, d_key: int) -> InnerProduct:
+    """qᵀWk (Luong et al. 2015, eq. 8): sizes may differ. W stands on the keys' side, so it is applied once a source."""
+    bilinear = nn.Linear(d_key, d_query, bias=False)
+    nn.init.xavier_uniform_(bilinear.weight)
+    return InnerProduct(key_map=bilinear)
+
+
+class Cosine(InnerProduct):
+    """β cos(q, k), content-based addressing (Graves et al. 2014, eq. 5–6), with a sharpness β > 0 that is learned."""
+
+    def __init__(self, sharpness: float = 10.0) -> None:
+        super().__init__(key_map=_unit)
+        self.raw_sharpness = nn.Parameter(torch.tensor([math.log(math.expm1(sharpness))]))
+
+    @property
+    def sharpness(self) -> Float[Tensor, "1"]:
+        """β = softplus(raw)."""
+        return softplus(self.raw_sharpness)
+
+    def queries(self, query: Float[Tensor, "batch query d_query"]) -> Float[Tensor, "batch query d_key"]:
+        """Of length β."""
+        return _unit(query) * self.sharpness
+
+
+def _unit(states: Tensor) -> Tensor:
+    """Length one; a zero vector stays zero, and its gradient finite."""
+    return normalize(states, dim=-1)
+
+
+class Additive(nn.Module):
+    """vᵀtanh(Wq + Uk + b) (Bahdanau et al. 2015, A.1.2), Luong's "concat": W[q; k] = W₁q + W₂k.
+
+    Luong's own code fixed U to the identity (his footnote 15); here both are learned.
+    """
+
+    def __init__(self, d_query: int, d_key: int, d_hidden: int) -> None:
+        super().__init__()
+        self.of_query = nn.Linear(d_query, d_hidden)
+        self.of_key = nn.Linear(d_key, d_hidden, bias=False)
+        self.v = nn.Parameter(torch.empty(d_hidden))
+        nn.init.xavier_uniform_(self.of_query.weight)
+        nn.init.xavier_uniform_(self.of_key.weight)
+        nn.init.zeros_(self.of_query.bias)
+        nn.init.uniform_(self.v, -(d_hidden**-0.5), d_hidden**-0.5)
+
+    def keys(self, states: Float[Tensor, "batch key d_value"]) -> Float[Tensor, "batch key d_key"]:
+        """Uk: "does not depend on i, we can pre-compute it" is the paper's own advice."""
+        of_key: Tensor = self.of_key(states)
+        return of_key
+
+    def forward(
+        self, query: Float[Tensor, "batch query d_query"], keys: Float[Tensor, "batch key d_key"]
+    ) -> Float[Tensor, "batch query key"]:
+        both: Tensor = self.of_query(query)[:, :, None] + keys[:, None]
+        return both.tanh_() @ self.v
+
+
+class Location(nn.Module):
+    """Wq (Luong et al. 2015, eq. 8): where to look is told by the query alone, whatever stands there.
+
+    There is one row of W for each position, so sources are bounded. A longer one is refused, unless `truncates`:
+    then what lies beyond is never looked at, as in the paper (footnote 6).
+    """
+
+    def __init__(self, d_query: int, num_positions: int, *, truncates: bool = False) -> None:
+        super().__init__()
+        self.of_position = nn.Linear(d_query, num_positions, bias=False)
+        self.truncates = truncates
+        nn.init.xavier_uniform_(self.of_position.weight)
+
+    def keys(self, states: Float[Tensor, "batch key d_value"]) -> Float[Tensor, "batch key d_key"]:
+        """Only their number counts."""
+        most, length = self.of_position.out_features, states.shape[-2]
+        if length > most and not self.truncates:
+            raise DataError(
+                f"A location score has {most} positions, but a source has {length} tokens. Split the text, or train "
+                "with a larger model.attention.num_positions; model.attention.truncates ignores what lies beyond."
+            )
+        return states
+
+    def forward(
+        self, query: Float[Tensor, "batch query d_query"], keys: Float[Tensor, "batch key d_key"]
+    ) -> Float[Tensor, "batch query key"]:
+        scores: Tensor = self.of_position(query)[..., : keys.shape[-2]]
+        beyond = keys.shape[-2] - scores.shape[-1]
+        return nn.functional.pad(scores, (0, beyond), value=-torch.inf) if beyond else scores
