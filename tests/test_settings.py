@@ -115,6 +115,10 @@ def test_an_override_needs_no_quotes_around_a_word(tmp_path: Path, written: str,
     assert load(tmp_path, "", f"data.language={written}").data.language == meant
 
 
+def test_a_kind_that_is_not_given_is_that_of_the_default(tmp_path: Path) -> None:
+    assert load(tmp_path, 'data.language = "en"\n[model]\nd_model = 96').model == Transformer(d_model=96)
+
+
 def test_an_override_can_choose_another_kind(tmp_path: Path) -> None:
     text = 'data.language = "en"\n[model]\nkind = "transformer"'
     assert load(tmp_path, text, "model.kind=recurrent").model == Recurrent()
@@ -185,22 +189,22 @@ def test_what_is_dumped_loads_as_the_same(tmp_path_factory: pytest.TempPathFacto
 def test_describe_lists_every_setting_with_its_help() -> None:
     preset = "Named values that the other settings of this section start from."
     assert [astuple(field) for field in settings.describe(Recipe)] == [
-        ("data.language", "a text", None, "The language to translate from, such as `en`."),
-        ("data.train[].source", "a path", None, ""),
-        ("data.train[].target", "a path", "", ""),
-        ("data.valid.source", "a path", None, ""),
-        ("data.valid.target", "a path", "", ""),
-        ("model.preset", '"tiny" or "base"', "", preset),
-        ("model.kind", '"transformer"', '"transformer"', ""),
-        ("model.layers", "a whole number", "3", "How many layers."),
-        ("model.d_model", "a whole number", "512", ""),
-        ("model.kind", '"recurrent"', '"recurrent"', ""),
-        ("model.cell", '"gru" or "lstm"', '"gru"', "What the recurrence is made of."),
-        ("training.seed", "a whole number", "1", ""),
-        ("training.rate", "a number", "0.5", ""),
-        ("training.betas", "a list of 2 values", "[0.9, 0.98]", ""),
-        ("training.average", "true or false", "false", ""),
-        ("training.notes", "a list", "[]", ""),
+        ("data.language", "a text", None, "The language to translate from, such as `en`.", ""),
+        ("data.train[].source", "a path", None, "", ""),
+        ("data.train[].target", "a path", "", "", ""),
+        ("data.valid.source", "a path", None, "", ""),
+        ("data.valid.target", "a path", "", "", ""),
+        ("model.preset", '"tiny" or "base"', "", preset, "transformer"),
+        ("model.kind", '"transformer"', '"transformer"', "", "transformer"),
+        ("model.layers", "a whole number", "3", "How many layers.", "transformer"),
+        ("model.d_model", "a whole number", "512", "", "transformer"),
+        ("model.kind", '"recurrent"', '"recurrent"', "", "recurrent"),
+        ("model.cell", '"gru" or "lstm"', '"gru"', "What the recurrence is made of.", "recurrent"),
+        ("training.seed", "a whole number", "1", "", ""),
+        ("training.rate", "a number", "0.5", "", ""),
+        ("training.betas", "a list of 2 values", "[0.9, 0.98]", "", ""),
+        ("training.average", "true or false", "false", "", ""),
+        ("training.notes", "a list", "[]", "", ""),
     ]
 
 

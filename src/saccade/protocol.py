@@ -36,12 +36,27 @@ class Decodes(Protocol[Memory, State]):
         ...
 
 
+class Learned(NamedTuple):
+    """What a model makes of a batch in training."""
+
+    hidden: Float[Tensor, "batch target d_model"]
+    """The decoder's last states."""
+    log_prob: Float[Tensor, "batch target"] | None = None
+    """Of what was chosen by chance on the way, such as the position that hard attention looks at."""
+    entropy: Float[Tensor, "batch target"] | None = None
+    """Of the distributions these choices were drawn from."""
+
+
 @runtime_checkable
 class Learns(Protocol[Pairs]):
     """A model that is trained on known targets, all positions at once (teacher forcing)."""
 
     def __call__(self, batch: Pairs) -> Float[Tensor, "batch target d_model"]:
         """The decoder's last hidden states."""
+        ...
+
+    def learn(self, batch: Pairs) -> Learned:
+        """The same, with the choices that were made by chance."""
         ...
 
     @property

@@ -46,6 +46,8 @@ class Field:
     default: str | None
     """As TOML writes it; empty where the setting may stay unset, None where it must be given."""
     help: str
+    kind: str = ""
+    """Where a section is of one of several kinds: the one that has this setting."""
 
 
 def load(cls: type[T], path: Path, overrides: Sequence[str] = ()) -> T:
@@ -173,7 +175,7 @@ class _Reader:
         table, hints, values = self.with_preset(cls, table, where), _hints(cls), {}
         for key, value in table.items():
             if key in hints:
-                values[key] = self.value(hints[key], value, _join(where, key))
+                values[key] = self.value(hints[key], _with_kind(cls, key, value), _join(where, key))
             else:
                 self.problems.append(self.unknown(cls, key, where))
         for field in dataclasses.fields(cls):
@@ -208,7 +210,7 @@ class _Reader:
             return self.value(members[0], value, where)
         if not isinstance(value, Mapping):
             return self.refuse(value, where, "a table")
-        kinds = {kind: cls for cls in members for kind in get_args(_hints(cls)["kind"])}
+        kinds = {kind: cls for cls in members for kind in _kinds(cls)}
         if "kind" not in value:
             self.problems.append(f"{where}.kind is missing. It must be {_either(kinds)}.")
             return None
@@ -275,6 +277,8 @@ class _Reader:
     def unknown(self, cls: Any, key: str, where: str) -> str:
         names = [*_hints(cls), *(["preset"] if hasattr(cls, "PRESETS") else [])]
         path, elsewhere = _join(where, key), [field.path for field in describe(self.root)]
+        if reason := getattr(cls, "REFUSED", {}).get(key):
+            return f"{path} {reason}."
         near = [_join(where, name) for name in difflib.get_close_matches(key, names, n=1)]
         near += [other for other in elsewhere if other.endswith(f".{key}") and other != path]
         advice = f"did you mean {near[0]}?" if near else f"known here: {', '.join(names)}."
@@ -293,7 +297,9 @@ def _describe(cls: Any, where: str, section: Any) -> Iterator[Field]:
         default = _default(field) if section is None else getattr(section, field.name)
         members, suffix = _sections(hint)
         for member in members:
-            yield from _describe(member, path + suffix, default if isinstance(default, member) else None)
+            kind = _kinds(member)[0] if len(members) > 1 else ""
+            for described in _describe(member, path + suffix, default if isinstance(default, member) else None):
+                yield dataclasses.replace(described, kind=described.kind or kind)
         if not members:
             text = None if default is MISSING else _literal(default)
             yield Field(path, _named(hint), text, _helps(cls).get(field.name, ""))
@@ -363,6 +369,19 @@ def _hints(cls: Any) -> dict[str, Any]:
 
 def _default(field: "dataclasses.Field[Any]") -> Any:
     return field.default if field.default_factory is MISSING else field.default_factory()
+
+
+def _kinds(cls: Any) -> tuple[str, ...]:
+    """What tells this class from the others of a union."""
+    return get_args(_hints(cls)["kind"])
+
+
+def _with_kind(cls: Any, name: str, value: Any) -> Any:
+    """A section of one of several kinds, with the default's kind where none is given."""
+    if not isinstance(value, Mapping) or len(_sections(_hints(cls)[name])[0]) < 2:
+        return value
+    default = next(_default(field) for field in dataclasses.fields(cls) if field.name == name)
+    return value if default in (None, MISSING) else {"kind": default.kind, **value}
 
 
 @functools.cache

@@ -1,13 +1,19 @@
 """Every model that the contracts are run on: a line more in `every_model`, and a new one has to keep them all."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 
 import torch
 
 from saccade.models.build import Model, build
-from saccade.models.settings import ModelSettings, TransformerSettings
+from saccade.models.settings import (
+    AttentionSettings,
+    ConvolutionalSettings,
+    ModelSettings,
+    RecurrentSettings,
+    TransformerSettings,
+)
 from saccade.text.tokenizer import Tokenizer, Tokenizers, TokenizerSettings
 
 
@@ -56,7 +62,48 @@ def every_model() -> dict[str, Tiny]:
         "transformer, tied": Tiny(_transformer(embeddings="tied", activation="swish"), separate),
         "transformer, separate": Tiny(_transformer(embeddings="separate", norm="pre"), separate),
         "transformer, gelu": Tiny(_transformer(activation="gelu", num_heads=4), shared),
+        "convolutional": Tiny(_convolutional(), shared),
+        "convolutional, separate": Tiny(_convolutional(embeddings="separate", kernel=5, decoder_layers=1), separate),
+        "fixed vector": Tiny(_recurrent("fixed"), shared),
+        "fixed vector, reversed LSTM": Tiny(
+            _recurrent("fixed", cell="lstm", bidirectional=False, reverses_source=True, layers=2), shared
+        ),
+        "first state alone": Tiny(_recurrent("none", attend="after", bidirectional=False, cell="lstm"), shared),
+        "bahdanau": Tiny(_recurrent(readout="maxout"), separate),
+        "bahdanau, reversed": Tiny(_recurrent(bidirectional=False, reverses_source=True), shared),
+        "bahdanau, LSTM": Tiny(_recurrent(cell="lstm", layers=2), shared),
+        "bahdanau, Elman": Tiny(_recurrent(cell="rnn"), shared),
+        "bahdanau, hard": Tiny(_recurrent("hard"), shared),
+        "bahdanau, sparsemax": Tiny(_recurrent(normalise="sparsemax"), shared),
+        "bahdanau, entmax": Tiny(_recurrent(normalise="entmax"), shared),
+        "luong, dot": Tiny(_recurrent(attend="after", score="dot", input_feeding=True), shared),
+        "luong, scaled dot": Tiny(_recurrent(attend="after", score="scaled-dot", layers=2), shared),
+        "luong, general": Tiny(_recurrent(attend="after", score="general", embeddings="separate"), separate),
+        "luong, concat": Tiny(_recurrent(attend="after", score="additive", input_feeding=True), shared),
+        "luong, cosine": Tiny(_recurrent(attend="after", score="cosine"), shared),
+        "luong, location": Tiny(_recurrent(attend="after", score="location", num_positions=12), shared),
+        "luong, local-m": Tiny(_recurrent("local-m", attend="after", score="dot", window=2), shared),
+        "luong, local-m, Gaussian": Tiny(
+            _recurrent("local-m", attend="after", score="dot", window=2, gaussian=True, input_feeding=True), shared
+        ),
+        "luong, local-p": Tiny(_recurrent("local-p", attend="after", score="general", window=2), shared),
     }
+
+
+ATTENTION = {field.name for field in fields(AttentionSettings)}
+
+
+def _recurrent(positions: str = "global", **changes: object) -> RecurrentSettings:
+    attention = {"positions": positions} | {name: changes[name] for name in changes.keys() & ATTENTION}
+    others = {name: changes[name] for name in changes.keys() - ATTENTION}
+    return RecurrentSettings(
+        **{"d_model": 8, "dropout": 0.3} | others,  # type: ignore[arg-type]
+        attention=AttentionSettings(**attention),  # type: ignore[arg-type]
+    )
+
+
+def _convolutional(**changes: object) -> ConvolutionalSettings:
+    return ConvolutionalSettings(**{"layers": 2, "d_model": 8, "dropout": 0.3} | changes)  # type: ignore[arg-type]
 
 
 def _transformer(**changes: object) -> TransformerSettings:

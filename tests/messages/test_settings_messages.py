@@ -35,6 +35,8 @@ class Data:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recurrent:
+    REFUSED: ClassVar[Mapping[str, str]] = {"width": "is set by nobody, for a reason"}
+
     kind: Literal["recurrent"] = "recurrent"
 
 
@@ -69,6 +71,16 @@ def message_of(path: Path, *overrides: str) -> str:
     return str(caught.value)
 
 
+def test_a_kind_without_a_default() -> None:
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Other:
+        model: Transformer | Recurrent | None = None
+
+    with pytest.raises(errors.SettingsError) as caught:
+        settings.parse(Other, {"model": {"layers": 3}}, origin="recipe.toml", base=Path())
+    assert caught.value.problems == ['model.kind is missing. It must be "transformer" or "recurrent".']
+
+
 def test_all_problems_at_once_in_the_order_of_the_file() -> None:
     table = {"search": {"widht": 4}, "tokenizer": {"coverage": "1,0"}, "data": {"language": "en"}}
     with pytest.raises(errors.SettingsError) as caught:
@@ -99,7 +111,7 @@ def test_a_single_problem_is_a_sentence(tmp_path: Path) -> None:
         ("search = 3", "search must be a table, not 3."),
         ('tokenizer.kind = "bep"', 'tokenizer.kind must be "bpe", "unigram" or "char", not "bep". Did you mean "bpe"?'),
         ("tokenizer.kind = 3", 'tokenizer.kind must be "bpe", "unigram" or "char", not 3.'),
-        ("model.layers = 3", 'model.kind is missing. It must be "transformer" or "recurrent".'),
+        ('model = {kind = "recurrent", width = 3}', "model.width is set by nobody, for a reason."),
         ('model.kind = "x"', 'model.kind must be "transformer" or "recurrent", not "x".'),
         ("model = 3", "model must be a table, not 3."),
         (

@@ -1,9 +1,14 @@
 """From settings to a model: the one place that knows every kind."""
 
-from saccade.models.settings import ModelSettings, TransformerSettings
+from typing import Any
+
+from saccade.models.convolutional import Convolutional
+from saccade.models.encoder_decoder import EncoderDecoder
+from saccade.models.recurrent import Recurrent
+from saccade.models.settings import ConvolutionalSettings, ModelSettings, RecurrentSettings, TransformerSettings
 from saccade.models.transformer import Transformer
 
-Model = Transformer
+Model = EncoderDecoder[Any, Any]
 
 
 def build(settings: ModelSettings, num_source_tokens: int, num_target_tokens: int) -> Model:
@@ -11,3 +16,7 @@ def build(settings: ModelSettings, num_source_tokens: int, num_target_tokens: in
     match settings:
         case TransformerSettings():
             return Transformer(settings, num_source_tokens, num_target_tokens)
+        case RecurrentSettings():
+            return Recurrent(settings, num_source_tokens, num_target_tokens)
+        case ConvolutionalSettings():
+            return Convolutional(settings, num_source_tokens, num_target_tokens)

@@ -1,6 +1,5 @@
 """The Transformer (Vaswani et al. 2017): trained on whole targets, decoded step by step with cached keys and values."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
@@ -9,13 +8,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from saccade.data.batch import Batch, Sources
+from saccade.models.encoder_decoder import EncoderDecoder
 from saccade.models.settings import TransformerSettings
 from saccade.nn.attention import Memory
-from saccade.nn.capture import capture
-from saccade.nn.dropout import Dropout
 from saccade.nn.positions import Positions
 from saccade.nn.transformer import DecoderLayer, EncoderLayer, LayerShape
-from saccade.protocol import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +30,11 @@ class TransformerState:
         return self.said[0].keys.shape[-2]
 
 
-class Transformer(nn.Module):
+class Transformer(EncoderDecoder[Memory, TransformerState]):
     """Encoder and decoder stacks around shared embeddings."""
 
     def __init__(self, settings: TransformerSettings, num_source_tokens: int, num_target_tokens: int) -> None:
-        super().__init__()
+        super().__init__(settings.embeddings, num_source_tokens, num_target_tokens, settings.d_model, settings.dropout)
         self.settings = settings
         shape = LayerShape(
             d_model=settings.d_model,
@@ -49,19 +46,7 @@ class Transformer(nn.Module):
             activation_dropout=settings.activation_dropout,
             norm_first=settings.norm == "pre",
         )
-        self.target_embedding = _embedding(num_target_tokens, settings.d_model)
-        self.source_embedding = (
-            self.target_embedding
-            if settings.embeddings == "shared"
-            else _embedding(num_source_tokens, settings.d_model)
-        )
-        self.output_embedding = (
-            _embedding(num_target_tokens, settings.d_model)
-            if settings.embeddings == "separate"
-            else self.target_embedding
-        )
         self.positions = Positions(settings.d_model)
-        self.dropout = Dropout(settings.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(shape) for _ in range(settings.layers))
         self.decoder = nn.ModuleList(DecoderLayer(shape) for _ in range(settings.num_decoder_layers))
         # With pre-norm the last residual leaves un-normalised states; with post-norm they are normalised already.
@@ -85,35 +70,21 @@ class Transformer(nn.Module):
         hidden: Tensor = self.decoder_norm(states)
         return hidden
 
-    def logits(self, hidden: Float[Tensor, "*positions d_model"]) -> Float[Tensor, "*positions vocab"]:
-        """How well each token of the target vocabulary would come next."""
-        return nn.functional.linear(hidden, self.output_weight)
-
-    @property
-    def output_weight(self) -> Float[Tensor, "vocab d_model"]:
-        """What turns hidden states into logits; with tied embeddings, the target's."""
-        return self.output_embedding.weight
-
     def start(self, memory: Memory) -> TransformerState:
         """Project the source for every layer, once; nothing has been said."""
         source = tuple(layer.cross_attention.memory(memory.keys, memory.mask) for layer in self._decoder)
         return TransformerState(source, tuple(_nothing_like(keys) for keys in source))
 
-    def step(
-        self, last: Int[Tensor, " rows"], state: TransformerState, *, weights: bool = False
-    ) -> tuple[Step, TransformerState]:
+    def advance(
+        self, last: Int[Tensor, " rows"], state: TransformerState
+    ) -> tuple[Float[Tensor, "rows d_model"], TransformerState]:
         """Read one token a row; only its own keys and values are new."""
-        if weights:
-            with capture(self) as heard:
-                step, state = self.step(last, state)
-            return Step(step.log_probs, _cross(heard.weights)), state
         states = self._embed(self.target_embedding, last[:, None], start=state.length)
         said = []
         for layer, source, past in zip(self._decoder, state.source, state.said, strict=True):
             states, now = layer(states, source, past)
             said.append(now)
-        log_probs = self.logits(self.decoder_norm(states)[:, 0]).log_softmax(dim=-1)
-        return Step(log_probs, {}), TransformerState(state.source, tuple(said))
+        return self.decoder_norm(states)[:, 0], TransformerState(state.source, tuple(said))
 
     def pick(self, state: TransformerState, rows: Int[Tensor, " picked"]) -> TransformerState:
         """The state of these rows, in this order."""
@@ -129,23 +100,10 @@ class Transformer(nn.Module):
     def _embed(
         self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0
     ) -> Float[Tensor, "batch positions d_model"]:
-        scaled = embedding(ids) * math.sqrt(self.settings.d_model)
-        embedded: Tensor = self.dropout(self.positions(scaled, start))
+        embedded: Tensor = self.dropout(self.positions(self.embed(embedding, ids), start))
         return embedded
-
-
-def _embedding(num_tokens: int, d_model: int) -> nn.Embedding:
-    """Scaled down by √d here and up again where it is read, so that the output layer can share it."""
-    embedding = nn.Embedding(num_tokens, d_model)
-    nn.init.normal_(embedding.weight, std=d_model**-0.5)
-    return embedding
 
 
 def _nothing_like(memory: Memory) -> Memory:
     """A memory of the same make, without a single key."""
     return Memory(memory.keys[..., :0, :], memory.values[..., :0, :])
-
-
-def _cross(heard: dict[str, list[Tensor]]) -> dict[str, Float[Tensor, "rows heads source"]]:
-    """What the one query of a step attended to in the source."""
-    return {name: calls[-1][:, :, 0] for name, calls in heard.items() if name.endswith("cross_attention")}

@@ -57,6 +57,8 @@ class Progress:
     """When that was."""
     stale: int = 0
     """Validations since then."""
+    baseline: float | None = None
+    """What rewards of choices by chance are held against; hard attention only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,14 @@ from saccade.directory import ModelDirectory
 from saccade.engines.torch import fill
 from saccade.errors import CheckpointError, DataError, ModelError, SettingsError
 from saccade.models.build import Model, build
+from saccade.models.settings import RecurrentSettings
 from saccade.nn import dropout
+from saccade.protocol import Learned
 from saccade.training import checkpoint, machine
 from saccade.training.checkpoint import Progress, parameters
-from saccade.training.loss import smoothed_loss_chunked
+from saccade.training.loss import log_probs, smoothed_loss_chunked
 from saccade.training.metrics import Metrics
+from saccade.training.reinforce import moved, reinforce
 from saccade.training.run import Run
 from saccade.training.schedule import inverse_sqrt, linear, paper_rate
 from saccade.training.validation import Validation, Validator
@@ -197,9 +200,22 @@ class Training:
 
     def _loss(self, batch: Batch) -> Tensor:
         """Summed over the batch's target tokens; padding is left out before the output layer."""
-        hidden = self.model(batch)[batch.target_mask]
-        target = batch.target[batch.target_mask]
-        return smoothed_loss_chunked(hidden, self.model.output_weight, target, self.settings.label_smoothing)
+        learned = self.model.learn(batch)
+        hidden, target = learned.hidden[batch.target_mask], batch.target[batch.target_mask]
+        loss = smoothed_loss_chunked(hidden, self.model.output_weight, target, self.settings.label_smoothing)
+        if learned.log_prob is None:
+            return loss
+        return loss + self._reinforced(learned, batch)
+
+    def _reinforced(self, learned: Learned, batch: Batch) -> Tensor:
+        """What choices by chance add to the loss. Before there is a baseline, a batch is held against its own mean."""
+        rewards = log_probs(learned.hidden, self.model.output_weight, batch.target, batch.target_mask)
+        baseline = float(rewards.mean()) if self.progress.baseline is None else self.progress.baseline
+        self.progress = replace(self.progress, baseline=moved(self.progress.baseline, rewards))
+        model = self.run.recipe.model
+        assert isinstance(model, RecurrentSettings), "no other kind leaves anything to chance"
+        shares = {"reward": model.attention.reward, "entropy": model.attention.entropy}
+        return reinforce(learned, batch.target_mask, rewards, baseline, **shares)
 
     def _note(self, loss: float, rate: float) -> None:
         self.reporter.updated(self.progress, loss, rate)

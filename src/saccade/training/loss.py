@@ -3,7 +3,7 @@
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
@@ -35,6 +35,19 @@ def smoothed_loss_chunked(
     """
     loss: Tensor = _Chunked.apply(hidden, output, target, smoothing)  # type: ignore[no-untyped-call]
     return loss
+
+
+@torch.no_grad()
+def log_probs(
+    hidden: Float[Tensor, "batch target d_model"],
+    output: Float[Tensor, "vocab d_model"],
+    target: Int[Tensor, "batch target"],
+    mask: Bool[Tensor, "batch target"],
+) -> Float[Tensor, " batch"]:
+    """log p of each whole target, without smoothing and without a gradient."""
+    said = hidden.new_zeros(target.shape)
+    said[mask] = -cross_entropy(linear(hidden[mask], output), target[mask], reduction="none")
+    return said.sum(dim=1)
 
 
 class _Chunked(torch.autograd.Function):

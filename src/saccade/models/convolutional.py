@@ -1,0 +1,101 @@
+"""The convolutional encoder-decoder (Gehring et al. 2017): trained on whole targets, decoded from the last few inputs.
+
+Positions are the Transformer's sinusoids, where the paper learns a vector for each: they have no longest sentence.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import cast
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from saccade.data.batch import Batch, Sources
+from saccade.models.encoder_decoder import EncoderDecoder
+from saccade.models.settings import ConvolutionalSettings
+from saccade.nn.attention import Memory
+from saccade.nn.convolution import (
+    ConvolutionalDecoderLayer,
+    ConvolutionalEncoderLayer,
+    ConvolutionShape,
+    convolutional_memory,
+)
+from saccade.nn.positions import Positions
+
+
+@dataclass(frozen=True, slots=True)
+class ConvolutionalState:
+    """What decoding carries from step to step."""
+
+    source: Memory
+    """The same for every layer; never changes."""
+    inputs: tuple[Float[Tensor, "batch before d_model"], ...]
+    """The last inputs of each layer, as many as its kernel reaches back."""
+    length: int = 0
+    """Tokens read so far."""
+
+
+class Convolutional(EncoderDecoder[Memory, ConvolutionalState]):
+    """Stacks of gated convolutions; each decoder layer attends to the source."""
+
+    def __init__(self, settings: ConvolutionalSettings, num_source_tokens: int, num_target_tokens: int) -> None:
+        super().__init__(settings.embeddings, num_source_tokens, num_target_tokens, settings.d_model, settings.dropout)
+        self.settings = settings
+        shape = ConvolutionShape(d_model=settings.d_model, kernel=settings.kernel, dropout=settings.dropout)
+        self.positions = Positions(settings.d_model)
+        self.encoder = nn.ModuleList(ConvolutionalEncoderLayer(shape) for _ in range(settings.layers))
+        self.decoder = nn.ModuleList(ConvolutionalDecoderLayer(shape) for _ in range(settings.num_decoder_layers))
+        self.output = nn.Linear(settings.d_model, settings.d_model)
+
+    def encode(self, sources: Sources) -> Memory:
+        """Read the source once; every decoder layer looks at the same states."""
+        embedded = self._embed(self.source_embedding, sources.source)
+        states = embedded
+        for layer in self.encoder:
+            states = layer(states, sources.source_mask)
+        return convolutional_memory(states, embedded, sources.source_mask)
+
+    def forward(self, batch: Batch) -> Float[Tensor, "batch target d_model"]:
+        """Teacher forcing: the decoder's last states at every position of a known target, all at once."""
+        hidden, _ = self._decode(batch.prefix, self.start(self.encode(batch)))
+        return hidden
+
+    def start(self, memory: Memory) -> ConvolutionalState:
+        """Zeros stand before the first position."""
+        batch, _, d_model = memory.keys.shape
+        zeros = memory.keys.new_zeros(batch, self.settings.kernel - 1, d_model)
+        return ConvolutionalState(memory, tuple(zeros for _ in self.decoder))
+
+    def advance(
+        self, last: Int[Tensor, " rows"], state: ConvolutionalState
+    ) -> tuple[Float[Tensor, "rows d_model"], ConvolutionalState]:
+        """Read one token a row; each layer convolves it with its last inputs."""
+        hidden, state = self._decode(last[:, None], state)
+        return hidden[:, 0], state
+
+    def pick(self, state: ConvolutionalState, rows: Int[Tensor, " picked"]) -> ConvolutionalState:
+        """The state of these rows, in this order."""
+        return ConvolutionalState(
+            state.source.pick(rows), tuple(inputs.index_select(0, rows) for inputs in state.inputs), state.length
+        )
+
+    def _decode(
+        self, prefix: Int[Tensor, "batch target"], state: ConvolutionalState
+    ) -> tuple[Float[Tensor, "batch target d_model"], ConvolutionalState]:
+        embedded = self._embed(self.target_embedding, prefix, state.length)
+        states, inputs = embedded, []
+        for layer, past in zip(self._decoder, state.inputs, strict=True):
+            states, now = layer(states, embedded, state.source, past)
+            inputs.append(now)
+        hidden: Tensor = self.dropout(self.output(states))
+        return hidden, ConvolutionalState(state.source, tuple(inputs), state.length + prefix.shape[1])
+
+    @property
+    def _decoder(self) -> Iterable[ConvolutionalDecoderLayer]:
+        return cast(Iterable[ConvolutionalDecoderLayer], self.decoder)
+
+    def _embed(
+        self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0
+    ) -> Float[Tensor, "batch positions d_model"]:
+        embedded: Tensor = self.dropout(self.positions(self.embed(embedding, ids), start))
+        return embedded

@@ -1,0 +1,96 @@
+"""What all encoder-decoders have in common: embeddings, the output layer, and how a step is asked for its weights."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from saccade.data.batch import Batch, Sources
+from saccade.errors import ModelError
+from saccade.nn.capture import capture
+from saccade.nn.dropout import Dropout
+from saccade.protocol import Learned, Step
+
+Encoded = TypeVar("Encoded")
+State = TypeVar("State")
+
+
+class EncoderDecoder(nn.Module, ABC, Generic[Encoded, State]):
+    """Keeps `Decodes` and `Learns` of protocol.py. A kind of model adds how it encodes, starts, advances and picks."""
+
+    def __init__(
+        self, embeddings: str, num_source_tokens: int, num_target_tokens: int, d_model: int, dropout: float
+    ) -> None:
+        super().__init__()
+        self.target_embedding = _embedding(num_target_tokens, d_model)
+        self.source_embedding = (
+            self.target_embedding if embeddings == "shared" else _embedding(num_source_tokens, d_model)
+        )
+        self.output_embedding = (
+            _embedding(num_target_tokens, d_model) if embeddings == "separate" else self.target_embedding
+        )
+        self.dropout = Dropout(dropout)
+
+    @abstractmethod
+    def encode(self, sources: Sources) -> Encoded:
+        """Read the source once."""
+
+    @abstractmethod
+    def forward(self, batch: Batch) -> Float[Tensor, "batch target d_model"]:
+        """Teacher forcing: the decoder's last states at every position of a known target."""
+
+    @abstractmethod
+    def start(self, memory: Encoded) -> State:
+        """The state before the first token, one row per sentence of the memory."""
+
+    @abstractmethod
+    def advance(self, last: Int[Tensor, " rows"], state: State) -> tuple[Float[Tensor, "rows d_model"], State]:
+        """Read one token a row: the decoder's last states, from which `step` says what may follow."""
+
+    @abstractmethod
+    def pick(self, state: State, rows: Int[Tensor, " picked"]) -> State:
+        """The state of these rows, in this order."""
+
+    def step(self, last: Int[Tensor, " rows"], state: State, *, weights: bool = False) -> tuple[Step, State]:
+        """Read the last token of every row and say what may follow; if asked, also what was attended to."""
+        if not weights:
+            hidden, state = self.advance(last, state)
+            return Step(self.logits(hidden).log_softmax(dim=-1), {}), state
+        with capture(self) as heard:
+            hidden, state = self.advance(last, state)
+        cross = {name: calls[-1][:, :, 0] for name, calls in heard.weights.items() if name.endswith("cross_attention")}
+        if not cross:
+            raise ModelError(
+                "Weights were asked for, but this model has no attention: its decoder reads the source as one vector. "
+                'Train a model with another model.attention.positions, such as "global", to see where it looks.'
+            )
+        return Step(self.logits(hidden).log_softmax(dim=-1), cross), state
+
+    def learn(self, batch: Batch) -> Learned:
+        """Teacher forcing, with all that a loss may want to know."""
+        return Learned(self(batch))
+
+    def logits(self, hidden: Float[Tensor, "*positions d_model"]) -> Float[Tensor, "*positions vocab"]:
+        """How well each token of the target vocabulary would come next."""
+        return nn.functional.linear(hidden, self.output_weight)
+
+    @property
+    def output_weight(self) -> Float[Tensor, "vocab d_model"]:
+        """What turns hidden states into logits; with tied embeddings, the target's."""
+        return self.output_embedding.weight
+
+    def embed(
+        self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"]
+    ) -> Float[Tensor, "batch positions d_model"]:
+        """Vectors of about unit size."""
+        embedded: Tensor = embedding(ids) * math.sqrt(embedding.embedding_dim)
+        return embedded
+
+
+def _embedding(num_tokens: int, d_model: int) -> nn.Embedding:
+    """Scaled down by √d here and up again where it is read, so that the output layer can share it."""
+    embedding = nn.Embedding(num_tokens, d_model)
+    nn.init.normal_(embedding.weight, std=d_model**-0.5)
+    return embedding

@@ -1,0 +1,79 @@
+"""Where a head of a Neural Turing Machine looks (Graves et al. 2014, §3.3): first by content, then by location.
+
+Each function goes from weights to weights. Nothing is written to the memory here, and nothing kept on modules: the
+weights of the step before are handed in.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import normalize, softplus
+
+from saccade.nn.capture import listener
+from saccade.nn.normalise import masked_softmax
+
+
+def content(
+    wanted: Float[Tensor, "batch d_key"], memory: Float[Tensor, "batch key d_key"], sharpness: Float[Tensor, "batch 1"]
+) -> Float[Tensor, "batch key"]:
+    """softmax(β cos(k, M)) (eq. 5–6). A row of zeros has no direction: its cosine is 0, and it gets no gradient."""
+    cosine = (_unit(memory) @ _unit(wanted)[..., None])[..., 0]
+    return masked_softmax(sharpness * cosine, None)
+
+
+def interpolate(
+    weights: Float[Tensor, "batch key"], previous: Float[Tensor, "batch key"], gate: Float[Tensor, "batch 1"]
+) -> Float[Tensor, "batch key"]:
+    """gw + (1 - g)w′ (eq. 7): a gate of 0 keeps the previous weights."""
+    return gate * weights + (1 - gate) * previous
+
+
+def shift(weights: Float[Tensor, "batch key"], shifts: Float[Tensor, "batch shifts"]) -> Float[Tensor, "batch key"]:
+    """Σ_j w(j)s(i - j), counted around (eq. 8). `shifts` says how likely each shift from -r to r is."""
+    assert shifts.shape[-1] % 2 == 1
+    reach = shifts.shape[-1] // 2
+    rolled = torch.stack([weights.roll(distance, dims=-1) for distance in range(-reach, reach + 1)], dim=-1)
+    return (rolled @ shifts[..., None])[..., 0]
+
+
+def sharpen(weights: Float[Tensor, "batch key"], gamma: Float[Tensor, "batch 1"]) -> Float[Tensor, "batch key"]:
+    """w^γ / Σw^γ (eq. 9), γ ≥ 1. A weight of zero stays zero, and gets no gradient."""
+    # By logarithms: with a hundred rows, the powers of even weights would all be zero in float32.
+    counts = weights > 0
+    return masked_softmax(gamma * weights.masked_fill(~counts, 1.0).log(), counts)
+
+
+class Addressing(nn.Module):
+    """The weights of one head over the rows of a memory: content, interpolation, shift, sharpening (Figure 2).
+
+    `reach` is the farthest shift, in either direction.
+    """
+
+    def __init__(self, d_controller: int, d_key: int, *, reach: int = 1) -> None:
+        super().__init__()
+        self.sizes = [d_key, 1, 1, 2 * reach + 1, 1]
+        self.of_controller = nn.Linear(d_controller, sum(self.sizes))
+        nn.init.xavier_uniform_(self.of_controller.weight)
+        nn.init.zeros_(self.of_controller.bias)
+
+    def forward(
+        self,
+        controller: Float[Tensor, "batch d_controller"],
+        memory: Float[Tensor, "batch key d_key"],
+        previous: Float[Tensor, "batch key"],
+    ) -> Float[Tensor, "batch key"]:
+        """Where the controller wants this head to look, given where it looked before."""
+        outputs = torch.split(self.of_controller(controller), self.sizes, dim=-1)
+        wanted, sharpness, gate, shifts, gamma = outputs
+        weights = content(wanted, memory, softplus(sharpness))
+        weights = interpolate(weights, previous, gate.sigmoid())
+        weights = shift(weights, shifts.softmax(dim=-1))
+        weights = sharpen(weights, 1 + softplus(gamma))
+        if heard := listener():
+            heard.hear(self, weights[:, None, None])  # one head, one query
+        return weights
+
+
+def _unit(states: Tensor) -> Tensor:
+    """As in scores.py, but for the gradient of a zero vector: zero rather than 1e12."""
+    return normalize(states, dim=-1).masked_fill((states == 0).all(dim=-1, keepdim=True), 0.0)

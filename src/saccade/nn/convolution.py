@@ -1,0 +1,105 @@
+"""Convolutional layers for sequences (Gehring et al. 2017): gated windows of positions, and attention in every layer.
+
+Sums of two are halved in variance (× √½), and contexts of m source states are scaled by m√(1/m) = √m (§3.5), so that
+deep stacks start out with activations of constant size.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn.functional import glu, pad
+
+from saccade.nn.attention import Attention, Memory
+from saccade.nn.dropout import Dropout
+from saccade.nn.scores import dot
+
+HALF = math.sqrt(0.5)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConvolutionShape:
+    """What a convolutional layer is made of."""
+
+    d_model: int
+    kernel: int
+    dropout: float
+
+
+class GatedConvolution(nn.Module):
+    """GLU(W[xᵢ … xᵢ₊ₖ₋₁] + b): half of the outputs let the other half through (§3.2; Dauphin et al. 2017)."""
+
+    def __init__(self, shape: ConvolutionShape) -> None:
+        super().__init__()
+        self.kernel = shape.kernel
+        self.dropout = Dropout(shape.dropout)
+        # The k positions stand side by side in one long vector, so that a window is one product.
+        self.window = nn.Linear(shape.kernel * shape.d_model, 2 * shape.d_model)
+        nn.init.normal_(self.window.weight, std=math.sqrt(4 * (1 - shape.dropout) / (shape.kernel * shape.d_model)))
+        nn.init.zeros_(self.window.bias)
+
+    def forward(self, states: Float[Tensor, "batch padded d_model"]) -> Float[Tensor, "batch positions d_model"]:
+        """One output for each window that fits: k - 1 fewer than there are states."""
+        windows = self.dropout(states).unfold(1, self.kernel, 1)
+        return glu(self.window(windows.transpose(-1, -2).flatten(-2)), dim=-1)
+
+
+class ConvolutionalEncoderLayer(nn.Module):
+    """Every position sees its neighbours on both sides."""
+
+    def __init__(self, shape: ConvolutionShape) -> None:
+        super().__init__()
+        self.convolution = GatedConvolution(shape)
+
+    def forward(
+        self, states: Float[Tensor, "batch source d_model"], mask: Bool[Tensor, "batch source"]
+    ) -> Float[Tensor, "batch source d_model"]:
+        states = states * mask[..., None]  # what lies beyond the end is like what lies before the beginning: zero
+        side = self.convolution.kernel // 2
+        convolved: Tensor = self.convolution(pad(states, (0, 0, side, side)))
+        return (convolved + states) * HALF
+
+
+class ConvolutionalDecoderLayer(nn.Module):
+    """Every position sees those before it, then looks at the source (multi-step attention, §3.3)."""
+
+    def __init__(self, shape: ConvolutionShape) -> None:
+        super().__init__()
+        self.convolution = GatedConvolution(shape)
+        self.query = nn.Linear(shape.d_model, shape.d_model)
+        self.cross_attention = Attention(dot())
+        self.output = nn.Linear(shape.d_model, shape.d_model)
+        for layer in (self.query, self.output):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+
+    def forward(
+        self,
+        states: Float[Tensor, "batch target d_model"],
+        embedded: Float[Tensor, "batch target d_model"],
+        source: Memory,
+        past: Float[Tensor, "batch before d_model"],
+    ) -> tuple[Float[Tensor, "batch target d_model"], Float[Tensor, "batch before d_model"]]:
+        """The new states, and the last k - 1 inputs, which the next position needs. At first the past is zero.
+
+        d = (W h + b + g)√½ asks with the position's own embedding g (eq. 1).
+        """
+        seen = torch.cat([past, states], dim=1)
+        convolved = self.convolution(seen)
+        asked = (self.query(convolved) + embedded) * HALF
+        read = self.output(self.cross_attention(asked, source).context)
+        after = (((convolved + read) * HALF) + states) * HALF
+        return after, seen[:, states.shape[1] :]
+
+
+def convolutional_memory(
+    states: Float[Tensor, "batch source d_model"],
+    embedded: Float[Tensor, "batch source d_model"],
+    mask: Bool[Tensor, "batch source"],
+) -> Memory:
+    """Keys z, values (z + e)√½ · √m: what an element means, and which one it is (eq. 2)."""
+    num_states = mask.sum(dim=1).to(states.dtype)
+    values = (states + embedded) * HALF * num_states.sqrt()[:, None, None]
+    return Memory(states, values, mask)

@@ -1,0 +1,45 @@
+"""Hierarchical attention (Yang et al. 2016): words are pooled to sentences, and these to a document."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from saccade.nn.attention import Attention, Read
+from saccade.nn.scores import InnerProduct
+
+
+class LearnedQuery(nn.Module):
+    """A sequence pooled to one vector by attention that always asks the same, learned question: "what is informative?"
+
+    u = tanh(Wh + b), α = softmax(uᵀu_w), s = Σαh (eq. 5–7 for words, 8–10 for sentences).
+    """
+
+    def __init__(self, d_states: int, d_hidden: int) -> None:
+        super().__init__()
+        inner = nn.Linear(d_states, d_hidden)
+        self.attention = Attention(InnerProduct(key_map=nn.Sequential(inner, nn.Tanh())))
+        self.query = nn.Parameter(torch.empty(d_hidden))
+        nn.init.xavier_uniform_(inner.weight)
+        nn.init.zeros_(inner.bias)
+        nn.init.uniform_(self.query, -(d_hidden**-0.5), d_hidden**-0.5)
+
+    def forward(
+        self, states: Float[Tensor, "batch key d_states"], mask: Bool[Tensor, "batch key"] | None = None
+    ) -> Float[Tensor, "batch d_states"]:
+        """The pooled vector; zero where all is masked."""
+        query = self.query.expand(len(states), 1, -1)
+        read: Read = self.attention(query, self.attention.memory(states, mask))
+        return read.context[:, 0]
+
+
+def pool_sentences(
+    pool: LearnedQuery,
+    states: Float[Tensor, "batch sentences words d_states"],
+    mask: Bool[Tensor, "batch sentences words"],
+) -> Float[Tensor, "batch sentences d_states"]:
+    """A vector for each sentence of each document; zero for an empty one, which `mask.any(dim=-1)` tells from others.
+
+    Whoever listens hears all sentences as one batch, document after document.
+    """
+    pooled: Tensor = pool(states.flatten(0, 1), mask.flatten(0, 1))
+    return pooled.view(states.shape[0], states.shape[1], states.shape[3])
