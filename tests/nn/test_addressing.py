@@ -156,8 +156,8 @@ def test_sharpening_even_weights_over_many_rows_does_not_vanish():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("gamma", [1.0, 1.5, 50.0])
 def test_weights_of_zero_stay_zero_with_finite_gradients(dtype: torch.dtype, gamma: float):
-    """With (0, 3/4, 1/4) there is something to divide by; with (0, 0, 0) there is not. 1e-44 is barely above 0."""
-    weights = torch.tensor([[0, 0.75, 0.25], [0, 0, 0], [1e-44, 0, 1]], dtype=dtype, requires_grad=True)
+    """With (0, 0.55, 0.45) there is something to divide by; with (0, 0, 0) there is not. 1e-44 is barely above 0."""
+    weights = torch.tensor([[0, 0.55, 0.45], [0, 0, 0], [1e-44, 0, 1]], dtype=dtype, requires_grad=True)
     power = torch.full((3, 1), gamma, dtype=dtype, requires_grad=True)
     found = sharpen(weights, power)
     assert not found[weights == 0].any()
@@ -223,9 +223,7 @@ def test_gradients_are_those_of_central_differences():
     given = [draw(2, D_CONTROLLER), draw(2, 4, 3), distribution(2, 4)]
     for each in given:
         each.requires_grad_()
-    assert torch.autograd.gradcheck(addressing, given)
-    gradients = torch.autograd.grad(addressing(*given)[:, 0].sum(), list(addressing.parameters()))
-    assert all(bool(gradient.any()) for gradient in gradients)
+    assert torch.autograd.gradcheck(lambda *all: addressing(*all[:3]), (*given, *addressing.parameters()))
 
 
 @pytest.mark.parametrize(
@@ -263,7 +261,7 @@ def test_one_example_does_not_reach_another():
 def test_its_weights_are_heard_and_nothing_is_kept():
     addressing = module(3)
     given = draw(2, D_CONTROLLER), draw(2, 5, 3), distribution(2, 5)
-    quiet, before = addressing(*given), set(vars(addressing))
+    before, quiet = set(vars(addressing)), addressing(*given)
     with capture(addressing) as heard:
         found = addressing(*given)
         addressing(*given)

@@ -6,7 +6,6 @@ import pytest
 import torch
 from tests.nn import plain
 
-from saccade.nn.attention import Memory
 from saccade.nn.capture import capture
 from saccade.nn.masks import padding_mask
 from saccade.nn.pointer import PointerScores
@@ -123,20 +122,20 @@ def test_pointing_without_return_orders_all_positions(pointer: PointerScores):
 def test_gradients_are_those_of_central_differences(pointer: PointerScores):
     mask = padding_mask(torch.tensor([4, 2, 0]), 4)
 
-    def log_probs(query: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+    def log_probs(query: torch.Tensor, states: torch.Tensor, *_: torch.Tensor) -> torch.Tensor:
         """Of what is in reach: elsewhere they are -inf."""
         found = pointer(query, pointer.memory(states, mask)).log_softmax(dim=-1)
         return found.masked_fill(~mask[:, None], 0.0)
 
     given = draw(3, 2, D_QUERY).requires_grad_(), draw(3, 4, D_KEY).requires_grad_()
-    assert torch.autograd.gradcheck(log_probs, given)
+    assert torch.autograd.gradcheck(log_probs, (*given, *pointer.parameters()))
 
 
 def test_its_softmax_is_heard_and_nothing_is_kept(pointer: PointerScores):
     query, states, mask = draw(3, 2, D_QUERY), draw(3, 4, D_KEY), padding_mask(torch.tensor([4, 2, 0]), 4)
-    memory: Memory = pointer.memory(states, mask)
-    quiet = pointer(query, memory)
     before = {name: set(vars(module)) for name, module in pointer.named_modules()}
+    memory = pointer.memory(states, mask)
+    quiet = pointer(query, memory)
     with capture(pointer) as heard:
         found = pointer(query, memory)
     assert torch.equal(found, quiet)

@@ -64,6 +64,11 @@ class TransformerSettings:
         """Layers of the decoder."""
         return self.layers if self.decoder_layers is None else self.decoder_layers
 
+    @property
+    def attends(self) -> bool:
+        """Whether the decoder has attention, whose weights can be looked at."""
+        return True
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AttentionSettings:
@@ -188,7 +193,7 @@ class RecurrentSettings:
 
     @property
     def attends(self) -> bool:
-        """Whether there is any attention at all."""
+        """Whether the decoder has attention, whose weights can be looked at."""
         return self.attention.positions not in ("fixed", "none")
 
 
@@ -234,6 +239,11 @@ class ConvolutionalSettings:
     def num_decoder_layers(self) -> int:
         """Layers of the decoder."""
         return self.layers if self.decoder_layers is None else self.decoder_layers
+
+    @property
+    def attends(self) -> bool:
+        """Whether the decoder has attention, whose weights can be looked at."""
+        return True
 
 
 ModelSettings = TransformerSettings | RecurrentSettings | ConvolutionalSettings
