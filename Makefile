@@ -23,7 +23,7 @@ check: $(READY) ## Check formatting, lint, types and the directions of imports
 	@report=$$($(BIN)/lint-imports --no-cache --no-logo) || { echo "$$report"; exit 1; }
 
 bench: $(READY) ## Measure speed
-	@set -e; for benchmark in benchmarks/*.py; do $(BIN)/python $$benchmark; done
+	@set -e; for benchmark in training recurrent; do echo "# $$benchmark"; $(BIN)/python benchmarks/$$benchmark.py; done
 
 docs: $(READY) ## Write the page of settings, docs/settings.md, from the code
 	@$(BIN)/python docs/make_settings.py

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from saccade.models.settings import TransformerSettings
+from saccade.models.settings import ConvolutionalSettings, RecurrentSettings, TransformerSettings
 from saccade.recipe import Recipe
 from saccade.settings import Field, describe
 from saccade.training.run import MAY_CHANGE
@@ -29,18 +29,25 @@ HEADINGS = {
     "data.valid": None,
 }
 
+PRESETS = {
+    "transformer": TransformerSettings.PRESETS,
+    "recurrent": RecurrentSettings.PRESETS,
+    "convolutional": ConvolutionalSettings.PRESETS,
+}
+
 
 def page() -> str:
     """The whole page."""
-    sections: dict[str, list[Field]] = {}
+    sections: dict[tuple[str, str], list[Field]] = {}
     for field in describe(Recipe):
-        sections.setdefault(field.path.rpartition(".")[0], []).append(field)
+        sections.setdefault((field.path.rpartition(".")[0], field.kind), []).append(field)
     parts = [HEAD]
-    for name, fields in sections.items():
+    for (name, kind), fields in sections.items():
         if heading := HEADINGS.get(name, f"`[{name}]`"):
+            heading += f" with `kind = \"{kind}\"`" if kind else ""
             parts.append(f"## {heading}\n\n{table(('setting', 'value', 'default', 'meaning'), map(row, fields))}")
         if name == "model":
-            parts.append(presets())
+            parts.append(presets(kind))
     return "\n".join(parts)
 
 
@@ -50,9 +57,9 @@ def row(field: Field) -> tuple[str, ...]:
     return f"`{field.path.rpartition('.')[2]}`{mark}", field.type.removeprefix("a "), default, field.help
 
 
-def presets() -> str:
+def presets(kind: str) -> str:
     """What `model.preset` stands for."""
-    named = TransformerSettings.PRESETS
+    named = PRESETS[kind]
     settings = list(dict.fromkeys(setting for values in named.values() for setting in values))
     rows = [(f"`{name}`", *(str(values.get(setting, "")) for setting in settings)) for name, values in named.items()]
     return "The presets:\n\n" + table(("preset", *(f"`{setting}`" for setting in settings)), rows)

@@ -1,13 +1,20 @@
 """Attention: the tensors against plain Python, and the fused path against the explicit one."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
 import torch
 from tests.nn import plain
 
-from saccade.nn.attention import Memory, attend, attend_fused, masked_softmax
+from saccade.nn import attention as module
+from saccade.nn.attention import Attention, Memory, attend, attend_fused, masked_softmax, real_keys
+from saccade.nn.capture import capture
+from saccade.nn.masks import padding_mask
+from saccade.nn.normalise import Normalise, masked_entmax, masked_sparsemax
+from saccade.nn.scores import Additive, Cosine, Location, Score, dot, general, scaled_dot
+from saccade.nn.windows import LocalMonotonic
 
 BATCH, HEADS, D_KEY, D_VALUE = 3, 2, 4, 5
 CLOSE = {"rtol": 0.0, "atol": 1e-12}
@@ -190,6 +197,154 @@ def test_keys_that_are_the_values_are_picked_once():
     states = torch.randn(3, 4, 5)
     picked = Memory(states, states).pick(torch.tensor([1, 1]))
     assert picked.values is picked.keys
+
+
+# Attention of one head with any score
+
+LENGTHS = [6, 4, 0]
+INNER_PRODUCTS: dict[str, Callable[[], Score]] = {
+    "dot": dot,
+    "scaled dot": lambda: scaled_dot(D_KEY),
+    "general": lambda: general(D_KEY, D_KEY),
+    "cosine": Cosine,
+}
+SCORES = INNER_PRODUCTS | {
+    "additive": lambda: Additive(D_KEY, D_KEY, 3),
+    "location": lambda: Location(D_KEY, 6),
+}
+NORMALISE: dict[Normalise, Callable[..., list[float]]] = {
+    masked_softmax: plain.softmax,
+    masked_sparsemax: plain.sparsemax,
+    masked_entmax: plain.entmax,
+}
+
+
+def one_head(score: str, **options: object) -> Attention:
+    torch.manual_seed(1)
+    return Attention(SCORES[score](), **options).double()  # type: ignore[arg-type]
+
+
+def asked(queries: int = 4, *, padded: bool = True) -> tuple[torch.Tensor, ...]:
+    """Queries, states, values of another size, and a mask; of the padded ones, the last has no key at all."""
+    random = torch.Generator().manual_seed(1)
+    given = (
+        torch.randn(3, length, size, generator=random, dtype=torch.float64, requires_grad=True)
+        for length, size in ((queries, D_KEY), (6, D_KEY), (6, D_VALUE))
+    )
+    return *given, padding_mask(torch.tensor(LENGTHS), 6) if padded else None
+
+
+@pytest.mark.parametrize("normalise", NORMALISE)
+@pytest.mark.parametrize("score", SCORES)
+def test_context_and_weights_of_any_score_are_the_plain_loop(score: str, normalise: Normalise):
+    attention, (query, states, values, mask) = one_head(score, normalise=normalise), asked()
+    memory = attention.memory(states, mask, values)
+    found, read = attention.attend(query, memory), attention(query, memory)
+    assert read.log_prob is None
+    assert read.entropy is None
+    scores = attention.score(query, memory.keys)
+    for row in range(3):
+        for asks in range(4):
+            weights = NORMALISE[normalise](scores[row, asks].tolist(), mask[row].tolist())
+            torch.testing.assert_close(found.weights[row, asks], double(weights), **CLOSE)
+            context = double(plain.mixture(weights, values[row].tolist()))
+            torch.testing.assert_close(found.context[row, asks], context, **CLOSE)
+            torch.testing.assert_close(read.context[row, asks], context, **CLOSE)
+
+
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("queries", [1, 4])
+@pytest.mark.parametrize("score", INNER_PRODUCTS)
+def test_every_inner_product_is_the_same_fused_and_explicit(score: str, queries: int, padded: bool):
+    upstream = torch.randn(3, queries, D_VALUE, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    found = []
+    for is_fused in (True, False):
+        attention, (query, states, values, mask) = one_head(score), asked(queries, padded=padded)
+        memory = attention.memory(states, mask, values)
+        context = attention(query, memory).context if is_fused else attention.attend(query, memory).context
+        context.backward(upstream)
+        given = (query, states, values, *attention.parameters())
+        assert all(bool(each.grad.any()) for each in given)
+        found.append((context.detach(), *(each.grad for each in given)))
+    for fused, explicit in zip(*found, strict=True):
+        torch.testing.assert_close(fused, explicit, **CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("score", "options", "is_fused"),
+    [
+        *((score, {}, True) for score in INNER_PRODUCTS),
+        ("additive", {}, False),
+        ("location", {}, False),
+        ("dot", {"normalise": masked_sparsemax}, False),
+        ("dot", {"normalise": masked_entmax}, False),
+        ("dot", {"windows": LocalMonotonic(2)}, False),
+    ],
+)
+def test_inner_products_under_a_softmax_are_fused_while_nobody_listens(
+    score: str, options: dict[str, object], is_fused: bool, monkeypatch: pytest.MonkeyPatch
+):
+    calls = []
+    monkeypatch.setattr(
+        module, "attend_fused", lambda *given, **how: calls.append(given) or attend_fused(*given, **how)
+    )
+    attention, (query, states, _, mask) = one_head(score, **options), asked()
+    memory = attention.memory(states, mask)
+    quiet = attention(query, memory).context
+    assert len(calls) == is_fused
+    with capture(attention):
+        listening = attention(query, memory).context
+    assert len(calls) == is_fused, "who listens wants weights, which only the explicit path has"
+    torch.testing.assert_close(listening, quiet, **CLOSE)
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_weights_are_heard_as_those_of_one_head(score: str):
+    attention, (query, states, _, mask) = one_head(score), asked()
+    memory = attention.memory(states, mask)
+    with capture(attention) as heard:
+        attention(query, memory)
+        attention(query[:, :1], memory)
+    assert list(heard.weights) == [""]
+    whole, first = heard.weights[""]
+    assert whole.shape == (3, 1, 4, 6)
+    assert first.shape == (3, 1, 1, 6)
+    torch.testing.assert_close(whole[:, 0], attention.attend(query, memory).weights, **CLOSE)
+    torch.testing.assert_close(first, whole[:, :, :1], **CLOSE)
+
+
+@pytest.mark.parametrize("normalise", NORMALISE)
+@pytest.mark.parametrize("score", SCORES)
+def test_a_source_without_a_key_reads_zero_with_finite_gradients(score: str, normalise: Normalise):
+    attention, (query, states, values, mask) = one_head(score, normalise=normalise), asked()
+    for path in (attention, attention.attend):
+        attention.zero_grad()
+        query.grad = states.grad = values.grad = None
+        found = path(query, attention.memory(states, mask, values))
+        assert not found.context[2].any()
+        found.context.square().sum().backward()
+        for given in (query, values, *attention.parameters()):
+            assert bool(given.grad.isfinite().all())
+            assert bool(given.grad[:2].any())
+        assert not query.grad[2].any()
+        assert not values.grad[2].any()
+        assert states.grad is None or bool(states.grad.isfinite().all())
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_gradients_of_any_score_are_those_of_central_differences(score: str):
+    attention, (query, states, values, mask) = one_head(score), asked(2)
+
+    def context(query: torch.Tensor, states: torch.Tensor, values: torch.Tensor, *_: torch.Tensor) -> torch.Tensor:
+        return attention(query, attention.memory(states, mask, values)).context
+
+    assert torch.autograd.gradcheck(context, (query, states, values, *attention.parameters()))
+
+
+def test_a_memory_without_a_mask_has_only_real_keys():
+    _, states, values, mask = asked()
+    assert real_keys(Memory(states, values)).tolist() == [[True] * 6] * 3
+    assert real_keys(Memory(states, values, mask)) is mask
 
 
 def double(numbers: list) -> torch.Tensor:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from saccade.training import loss as losses
-from saccade.training.loss import CHUNK, smoothed_loss, smoothed_loss_chunked
+from saccade.training.loss import CHUNK, log_probs, smoothed_loss, smoothed_loss_chunked
 
 BOTH = [smoothed_loss, smoothed_loss_chunked]
 
@@ -91,3 +91,25 @@ def test_nothing_to_say_has_no_loss():
     value.backward()
     assert value.item() == 0
     assert not output.grad.any()
+
+
+def test_log_probs_are_those_of_whole_targets():
+    """Padding is not said, so a target of padding alone has log 1 = 0; and nothing flows back."""
+    random = torch.Generator().manual_seed(1)
+    hidden = torch.randn(4, 3, 6, generator=random, dtype=torch.float64, requires_grad=True)
+    output = torch.randn(11, 6, generator=random, dtype=torch.float64, requires_grad=True)
+    target = torch.randint(11, (4, 3), generator=random)
+    mask = torch.tensor([[True, True, True], [True, False, False], [False, False, False], [True, True, False]])
+    found = log_probs(hidden, output, target, mask)
+    assert not found.requires_grad
+    said = (hidden @ output.T).log_softmax(dim=-1)
+    for row in range(4):
+        expected = sum(said[row, place, target[row, place]].item() for place in range(3) if mask[row, place])
+        assert found[row].item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_log_probs_by_hand():
+    """Scores ln 4, ln 2, ln 1, ln 1 are probabilities 1/2, 1/4, 1/8, 1/8: the first and the last, ln 1/16."""
+    hidden = torch.tensor([[[math.log(4), math.log(2), 0.0, 0.0]] * 2], dtype=torch.float64)
+    found = log_probs(hidden, torch.eye(4, dtype=torch.float64), torch.tensor([[0, 3]]), torch.tensor([[True, True]]))
+    assert found.tolist() == pytest.approx([-4 * math.log(2)])

@@ -9,7 +9,7 @@ from safetensors import SafetensorError
 from typer.core import TyperGroup
 
 from saccade import __version__
-from saccade.cli import demo, evaluate, info, init, prepare, train, translate, view
+from saccade.cli import demo, evaluate, info, init, prepare, reproduce, train, translate, view
 from saccade.cli.console import note, stderr
 from saccade.errors import SaccadeError
 
@@ -93,6 +93,7 @@ app.command()(translate.translate)
 app.command()(evaluate.evaluate)
 app.command()(info.info)
 app.command()(view.view)
+app.command()(reproduce.reproduce)
 
 
 def run() -> None:

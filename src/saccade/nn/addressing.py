@@ -7,17 +7,18 @@ weights of the step before are handed in.
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import normalize, softplus
+from torch.nn.functional import softplus
 
 from saccade.nn.capture import listener
 from saccade.nn.normalise import masked_softmax
+from saccade.nn.scores import unit
 
 
 def content(
     wanted: Float[Tensor, "batch d_key"], memory: Float[Tensor, "batch key d_key"], sharpness: Float[Tensor, "batch 1"]
 ) -> Float[Tensor, "batch key"]:
     """softmax(β cos(k, M)) (eq. 5–6). A row of zeros has no direction: its cosine is 0, and it gets no gradient."""
-    cosine = (_unit(memory) @ _unit(wanted)[..., None])[..., 0]
+    cosine = (unit(memory) @ unit(wanted)[..., None])[..., 0]
     return masked_softmax(sharpness * cosine, None)
 
 
@@ -72,8 +73,3 @@ class Addressing(nn.Module):
         if heard := listener():
             heard.hear(self, weights[:, None, None])  # one head, one query
         return weights
-
-
-def _unit(states: Tensor) -> Tensor:
-    """As in scores.py, but for the gradient of a zero vector: zero rather than 1e12."""
-    return normalize(states, dim=-1).masked_fill((states == 0).all(dim=-1, keepdim=True), 0.0)

@@ -80,7 +80,7 @@ class Cosine(InnerProduct):
     """β cos(q, k), content-based addressing (Graves et al. 2014, eq. 5–6), with a sharpness β > 0 that is learned."""
 
     def __init__(self, sharpness: float = 10.0) -> None:
-        super().__init__(key_map=_unit)
+        super().__init__(key_map=unit)
         self.raw_sharpness = nn.Parameter(torch.tensor([math.log(math.expm1(sharpness))]))
 
     @property
@@ -90,12 +90,12 @@ class Cosine(InnerProduct):
 
     def queries(self, query: Float[Tensor, "batch query d_query"]) -> Float[Tensor, "batch query d_key"]:
         """Of length β."""
-        return _unit(query) * self.sharpness
+        return unit(query) * self.sharpness
 
 
-def _unit(states: Tensor) -> Tensor:
-    """Length one; a zero vector stays zero, and its gradient finite."""
-    return normalize(states, dim=-1)
+def unit(states: Float[Tensor, "*batch d_key"]) -> Float[Tensor, "*batch d_key"]:
+    """Scaled to length one. A vector of zeros has no direction: it stays zero, and gets no gradient."""
+    return normalize(states, dim=-1).masked_fill((states == 0).all(dim=-1, keepdim=True), 0.0)
 
 
 class Additive(nn.Module):

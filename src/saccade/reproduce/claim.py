@@ -1,0 +1,80 @@
+"""What every claim is made of: contestants that are trained alike, figures, and a verdict by a rule set beforehand."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.nn.utils import clip_grad_norm_
+
+from saccade.data.batch import Batch
+from saccade.models.build import Model, build
+from saccade.models.settings import ModelSettings
+from saccade.nn import dropout
+from saccade.training.loss import smoothed_loss_chunked
+from saccade.training.schedule import linear
+
+Advanced = Callable[[str, int, int], None]
+"""Told who is learning, and how many updates of how many are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A contestant after its training."""
+
+    model: Model
+    num_parameters: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What came out, ready to be written down."""
+
+    claim: str
+    """The claim in the paper's sense, with its place there."""
+    rule: str
+    """What must be the case for it to hold here, set before anything was run."""
+    holds: bool
+    settings: Mapping[str, Any]
+    figures: Mapping[str, Any]
+
+    def save(self, directory: Path) -> Path:
+        """As JSON."""
+        path = directory / "finding.json"
+        path.write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False), encoding="utf-8")
+        return path
+
+
+def learn(
+    settings: ModelSettings,
+    num_tokens: int,
+    batches: Iterator[Batch],
+    *,
+    updates: int,
+    rate: float,
+    seed: int,
+    advanced: Callable[[int], None] = lambda _: None,
+) -> Learned:
+    """Train a new model on so many batches: Adam, a warm-up of a twentieth, then down to zero in a line."""
+    dropout.seed(seed)
+    model = build(settings, num_tokens, num_tokens)
+    optimizer = torch.optim.Adam(model.parameters(), fused=True)
+    model.train()
+    began = time.perf_counter()
+    for update, batch in zip(range(1, updates + 1), batches, strict=False):
+        dropout.seed(seed, update)
+        for group in optimizer.param_groups:
+            group["lr"] = linear(update, highest=rate, warmup=max(1, updates // 20), updates=updates)
+        mask = batch.target_mask
+        hidden, target = model(batch)[mask], batch.target[mask]
+        optimizer.zero_grad()
+        (smoothed_loss_chunked(hidden, model.output_weight, target, 0.0) / len(target)).backward()  # type: ignore[no-untyped-call]
+        clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        advanced(update)
+    seconds = time.perf_counter() - began
+    return Learned(model.eval(), sum(parameter.numel() for parameter in model.parameters()), seconds)
