@@ -44,7 +44,7 @@ def page() -> str:
     parts = [HEAD]
     for (name, kind), fields in sections.items():
         if heading := HEADINGS.get(name, f"`[{name}]`"):
-            heading += f" with `kind = \"{kind}\"`" if kind else ""
+            heading += f' with `kind = "{kind}"`' if kind else ""
             parts.append(f"## {heading}\n\n{table(('setting', 'value', 'default', 'meaning'), map(row, fields))}")
         if name == "model":
             parts.append(presets(kind))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from saccade import settings
 from saccade.data.settings import DataSettings
-from saccade.models.settings import ModelSettings, TransformerSettings
+from saccade.models.settings import ModelSettings, RecurrentSettings, TransformerSettings
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import TokenizerSettings
 from saccade.training.settings import TrainingSettings
@@ -35,6 +35,14 @@ class Recipe:
                 'model.embeddings = "shared" needs one vocabulary for both languages, but tokenizer.shared is false. '
                 'Set tokenizer.shared = true, or model.embeddings = "tied"'
             )
+        if isinstance(self.model, RecurrentSettings) and self.model.attention.score == "location":
+            attention, longest = self.model.attention, self.data.max_tokens + 1
+            if attention.num_positions < longest and not attention.truncates:
+                raise ValueError(
+                    f"model.attention.num_positions must be at least {longest}, the longest source with its end "
+                    f"(data.max_tokens + 1), not {attention.num_positions}: a location score has no other positions. "
+                    "Raise it, lower data.max_tokens, or set model.attention.truncates = true"
+                )
 
 
 def load(path: Path, overrides: Sequence[str] = ()) -> Recipe:

@@ -276,11 +276,13 @@ class _Reader:
 
     def unknown(self, cls: Any, key: str, where: str) -> str:
         names = [*_hints(cls), *(["preset"] if hasattr(cls, "PRESETS") else [])]
-        path, elsewhere = _join(where, key), [field.path for field in describe(self.root)]
+        path, described = _join(where, key), describe(self.root)
         if reason := getattr(cls, "REFUSED", {}).get(key):
             return f"{path} {reason}."
+        if kinds := [field.kind for field in described if field.path == path]:
+            return f"{path} is a setting of kind = {_either(kinds)}, not of kind = {_either(_kinds(cls))}."
         near = [_join(where, name) for name in difflib.get_close_matches(key, names, n=1)]
-        near += [other for other in elsewhere if other.endswith(f".{key}") and other != path]
+        near += [field.path for field in described if field.path.endswith(f".{key}")]
         advice = f"did you mean {near[0]}?" if near else f"known here: {', '.join(names)}."
         return f"{path} is not a setting, {advice}"
 

@@ -122,7 +122,11 @@ def test_a_single_problem_is_a_sentence(tmp_path: Path) -> None:
             'model = {kind = "transformer", presets = "base"}',
             "model.presets is not a setting, did you mean model.preset?",
         ),
-        ('model = {kind = "recurrent", layers = 3}', "model.layers is not a setting, known here: kind."),
+        (
+            'model = {kind = "recurrent", layers = 3}',
+            'model.layers is a setting of kind = "transformer", not of kind = "recurrent".',
+        ),
+        ('model = {kind = "recurrent", lairs = 3}', "model.lairs is not a setting, known here: kind."),
         ('data.train = "a.en"', 'data.train must be a list, not "a.en".'),
         ("data.train = [1]", "data.train[0] must be a path, not 1."),
         ('data.train = [""]', 'data.train[0] must be a path, not "".'),

@@ -84,7 +84,7 @@ def test_a_decoder_has_the_score_it_was_given(attend: str, score: str, kind: typ
     own = decoder.cross_attention.score
     assert type(own) is kind
     assert (score == "general") == isinstance(getattr(own, "key_map", None), nn.Linear)
-    assert getattr(own, "scale", 1.0) == (8**-0.5 if score == "scaled-dot" else 1.0)
+    assert getattr(own, "scale", 1.0) == pytest.approx(8**-0.5 if score == "scaled-dot" else 1.0)
     if score == "location":
         assert own.of_position.out_features == 7
         assert not own.truncates

@@ -1,8 +1,10 @@
 """A training that is stopped, damaged or changed goes on as if nothing had happened, or says why not."""
 
+import json
 import os
 import signal
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,8 +20,9 @@ from saccade.directory import ModelDirectory
 from saccade.engines.torch import TorchEngine
 from saccade.errors import DataError, ModelError, SettingsError
 from saccade.search.settings import SearchSettings
-from saccade.training import checkpoint
+from saccade.training import checkpoint, loop
 from saccade.training.loop import Training
+from saccade.training.reinforce import reinforce
 from saccade.training.run import Run
 from saccade.training.validation import Validation
 
@@ -108,6 +111,88 @@ def test_stopped_and_resumed_is_uninterrupted(
     assert not toy.fit(recipe, prepared).interrupted
     assert toy.outcome(tmp_path / "run") == toy.outcome(whole[0])
     assert checkpoints(tmp_path / "run") == checkpoints(whole[0])
+
+
+@pytest.fixture(scope="module")
+def hard(tmp_path_factory: pytest.TempPathFactory, prepared: Prepared) -> Path:
+    """A run with hard attention that nothing happened to."""
+    run = tmp_path_factory.mktemp("hard") / "run"
+    toy.fit(toy.recipe(run, prepared, model=toy.HARD), prepared)
+    return run
+
+
+@pytest.mark.parametrize(
+    "stops",
+    [
+        pytest.param([(7, crash), (13, signalled(signal.SIGINT))], id="killed, then interrupted"),
+        pytest.param([(1, signalled(signal.SIGTERM)), (19, crash)], id="terminated at once, then killed"),
+    ],
+)
+def test_choices_by_chance_are_the_same_again_after_a_stop(
+    stops: list[tuple[int, Callable[[], None]]], hard: Path, prepared: Prepared, tmp_path: Path
+):
+    """What is sampled depends on seed and update alone, and what rewards are held against is in the checkpoint."""
+    recipe = toy.recipe(tmp_path / "run", prepared, model=toy.HARD)
+    for update, act in stops:
+        with pytest.raises(Crash) if act is crash else nullcontext():
+            toy.fit(recipe, prepared, Recorder(at={update: act}))
+    assert toy.fit(recipe, prepared).progress.update == 20
+    found, expected = toy.outcome(tmp_path / "run"), toy.outcome(hard)
+    assert found["progress"].baseline is not None
+    assert found == expected
+
+
+def test_the_baseline_is_kept_in_the_checkpoint(hard: Path, whole: tuple[Path, Recorder]):
+    """A moving average of rewards, which are logarithms of probabilities; a model without chance has none."""
+    baselines = {}
+    for path in checkpoint.every(hard / "checkpoints"):
+        stored = json.loads((path / "checkpoint.json").read_text(encoding="utf-8"))["progress"]["baseline"]
+        assert checkpoint.check(path).progress.baseline == stored
+        baselines[path.name] = stored
+    assert len(set(baselines.values())) == 3
+    assert all(-100 < stored < 0 for stored in baselines.values())
+    newest, _ = checkpoint.newest(whole[0] / "checkpoints")
+    assert newest is not None
+    assert newest.progress.baseline is None
+
+
+def test_the_baseline_begins_as_the_first_mean_and_moves_by_a_tenth(
+    prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """b₁ = r₁, then b ← 0.9 b + 0.1 r. A batch is held against what was there before it; the first against itself."""
+    rewards, held = [], []
+
+    def noting(learned, mask, given, baseline: float, **shares: float) -> torch.Tensor:
+        rewards.append(given.mean().item())
+        held.append(baseline)
+        assert shares == {"reward": 0.3, "entropy": 0.01}
+        return reinforce(learned, mask, given, baseline, **shares)
+
+    monkeypatch.setattr(loop, "reinforce", noting)
+    attention = replace(toy.HARD.attention, reward=0.3, entropy=0.01)
+    recipe = toy.recipe(tmp_path / "run", prepared, model=replace(toy.HARD, attention=attention), accumulate=2)
+    training = Training(Run(recipe.run, recipe), prepared)
+    batches = training.sampler.batches(Position())
+    for _ in range(2):  # of two batches each
+        training._update(batches)
+    first, second, third, fourth = rewards
+    after = [first, 0.9 * first + 0.1 * second]
+    after += [0.9 * after[1] + 0.1 * third]
+    assert held == pytest.approx([first, *after])
+    assert training.progress.baseline == pytest.approx(0.9 * after[2] + 0.1 * fourth)
+
+
+def test_what_is_rewarded_moves_the_score(prepared: Prepared, tmp_path: Path):
+    """With every source sampled, only REINFORCE tells the score anything; it is a part of the loss that is reported."""
+    gradients = {}
+    for reward in (0.0, 0.5):
+        attention = replace(toy.HARD.attention, sampling=1.0, reward=reward, entropy=0.0)
+        recipe = toy.recipe(tmp_path / "run", prepared, model=replace(toy.HARD, attention=attention), clip_norm=0.0)
+        training = Training(Run(recipe.run, recipe), prepared)
+        training._update(training.sampler.batches(Position()))
+        gradients[reward] = training.model.decoder.cross_attention.score.of_key.weight.grad
+    assert not gradients[0.0].any()
+    assert bool(gradients[0.5].any())
 
 
 def test_more_updates_can_be_asked_for(whole: tuple[Path, Recorder], prepared: Prepared, tmp_path: Path):

@@ -14,7 +14,7 @@ from saccade.data.prepare import Prepared, prepare
 from saccade.data.settings import CorpusSettings, DataSettings
 from saccade.errors import CheckpointError
 from saccade.models.build import Model
-from saccade.models.settings import TransformerSettings
+from saccade.models.settings import AttentionSettings, ModelSettings, RecurrentSettings, TransformerSettings
 from saccade.recipe import Recipe
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import TokenizerSettings
@@ -27,6 +27,7 @@ from saccade.training.validation import Validation
 
 TOKENIZER = TokenizerSettings(kind="char", vocabulary=12, byte_fallback=False)
 MODEL = TransformerSettings(layers=1, d_model=16, d_feedforward=32, num_heads=2, dropout=0.2)
+HARD = RecurrentSettings(d_model=16, dropout=0.2, attention=AttentionSettings(positions="hard"))
 TRAINING = TrainingSettings(
     updates=20,
     batch_tokens=160,
@@ -56,7 +57,7 @@ def data(directory: Path) -> DataSettings:
     return DataSettings(source_language="en", target_language="en", train=(corpus,), hold_out=8)
 
 
-def recipe(run: Path, prepared: Prepared, *, model: TransformerSettings = MODEL, **training: Any) -> Recipe:
+def recipe(run: Path, prepared: Prepared, *, model: ModelSettings = MODEL, **training: Any) -> Recipe:
     return Recipe(
         run=run,
         data=data(prepared.directory.parent),

@@ -108,7 +108,7 @@ class AttentionSettings:
         if self.score == "location" and self.positions in ("local-m", "local-p", "hard"):
             problems.append(
                 f'score = "location" goes with positions = "global" only, not "{self.positions}": it scores positions, '
-                "not what stands there, and the papers leave this pair undefined (Luong et al. 2015, Table 4)"
+                "not what stands there, and no paper defines this pair (Luong et al. 2015, Table 4, leaves it out)"
             )
         if self.positions == "hard" and self.normalise != "softmax":
             problems.append(

@@ -1,7 +1,8 @@
 """Convolutional layers for sequences (Gehring et al. 2017): gated windows of positions, and attention in every layer.
 
-Sums of two are halved in variance (× √½), and contexts of m source states are scaled by m√(1/m) = √m (§3.5), so that
-deep stacks start out with activations of constant size.
+Sums of two are halved in variance (× √½), and contexts of m source states are scaled by m√(1/m) = √m (§3.4), so that
+deep stacks start out with activations of constant size. Left out: weight normalisation (§4.2), and the scaling of the
+encoder's gradients (§3.4), which Adam would undo.
 """
 
 import math

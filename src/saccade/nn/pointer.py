@@ -11,7 +11,7 @@ from saccade.nn.scores import Additive
 
 
 class PointerScores(nn.Module):
-    """vᵀtanh(W₁e + W₂d) over the positions of the input (eq. 3). Nothing is read: there is no context."""
+    """vᵀtanh(W₁e + W₂d) over the positions of the input (§2.3). Nothing is read: there is no context."""
 
     def __init__(self, d_query: int, d_key: int, d_hidden: int) -> None:
         super().__init__()

@@ -131,7 +131,7 @@ class Reader(Protocol):
 class FixedVector(nn.Module):
     """No attention: every step reads the same vector, where the encoder ended (Cho et al. 2014).
 
-    "The model becomes RNN Encoder-Decoder if we fix c_i to →h_T" (Bahdanau et al. 2015, A.1.2). A bidirectional
+    "The model becomes RNN Encoder-Decoder if we fix c_i to →h_T" (Bahdanau et al. 2015, A.2.2). A bidirectional
     encoder ends at both ends: [→h_T; ←h_1].
     """
 
@@ -153,7 +153,10 @@ class FixedVector(nn.Module):
 
 
 class NoVector(nn.Module):
-    """Nothing is read at all: the decoder knows the source by its first state alone (Sutskever et al. 2014)."""
+    """Nothing is read at all: the decoder knows the source by its first state alone (Sutskever et al. 2014).
+
+    The readout is that of the other models, so that they can be compared; the paper has none.
+    """
 
     def memory(self, states: Float[Tensor, "batch source d_model"], mask: Bool[Tensor, "batch source"]) -> Memory:
         nothing = states[:, :1, :0]

@@ -20,7 +20,7 @@ from saccade.errors import DataError
 class Score(Protocol):
     """Anything that scores keys for queries."""
 
-    def keys(self, states: Float[Tensor, "batch key d_value"]) -> Float[Tensor, "batch key d_key"]:
+    def keys(self, states: Float[Tensor, "batch key d_states"]) -> Float[Tensor, "batch key d_key"]:
         """The states as keys: all that does not depend on the query, done once."""
         ...
 
@@ -45,7 +45,7 @@ class InnerProduct(nn.Module):
         self.key_map = key_map or nn.Identity()
         self.scale = scale
 
-    def keys(self, states: Float[Tensor, "batch key d_value"]) -> Float[Tensor, "batch key d_key"]:
+    def keys(self, states: Float[Tensor, "batch key d_states"]) -> Float[Tensor, "batch key d_key"]:
         """b(k)."""
         return self.key_map(states)
 
@@ -60,7 +60,7 @@ class InnerProduct(nn.Module):
 
 
 def dot() -> InnerProduct:
-    """qᵀk (Luong et al. 2015, eq. 8). Query and key must have the same size."""
+    """qᵀk (Luong et al. 2015, §3.1). Query and key must have the same size."""
     return InnerProduct()
 
 
@@ -70,7 +70,7 @@ def scaled_dot(d_key: int) -> InnerProduct:
 
 
 def general(d_query: int, d_key: int) -> InnerProduct:
-    """qᵀWk (Luong et al. 2015, eq. 8): sizes may differ. W stands on the keys' side, so it is applied once a source."""
+    """qᵀWk (Luong et al. 2015, §3.1): sizes may differ. W stands on the keys' side, so it is applied once a source."""
     bilinear = nn.Linear(d_key, d_query, bias=False)
     nn.init.xavier_uniform_(bilinear.weight)
     return InnerProduct(key_map=bilinear)
@@ -114,7 +114,7 @@ class Additive(nn.Module):
         nn.init.zeros_(self.of_query.bias)
         nn.init.uniform_(self.v, -(d_hidden**-0.5), d_hidden**-0.5)
 
-    def keys(self, states: Float[Tensor, "batch key d_value"]) -> Float[Tensor, "batch key d_key"]:
+    def keys(self, states: Float[Tensor, "batch key d_states"]) -> Float[Tensor, "batch key d_key"]:
         """Uk: "does not depend on i, we can pre-compute it" is the paper's own advice."""
         of_key: Tensor = self.of_key(states)
         return of_key
@@ -139,7 +139,7 @@ class Location(nn.Module):
         self.truncates = truncates
         nn.init.xavier_uniform_(self.of_position.weight)
 
-    def keys(self, states: Float[Tensor, "batch key d_value"]) -> Float[Tensor, "batch key d_key"]:
+    def keys(self, states: Float[Tensor, "batch key d_states"]) -> Float[Tensor, "batch key d_key"]:
         """Only their number counts."""
         most, length = self.of_position.out_features, states.shape[-2]
         if length > most and not self.truncates:

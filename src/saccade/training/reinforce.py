@@ -1,4 +1,4 @@
-"""REINFORCE for choices made by chance (Williams 1992), as hard attention uses it (Xu et al. 2015, eq. 11–13).
+"""REINFORCE for choices made by chance (Williams 1992), as hard attention uses it (Xu et al. 2015, §4.1).
 
 The gradient of a sampled choice is (reward - baseline) · ∂log p(choice). A baseline that does not depend on the
 choice leaves the mean as it is; a good one takes away most of the noise.
