@@ -101,7 +101,7 @@ def test_a_recurrent_model(given: str, problem: str) -> None:
         *(
             (
                 f'score = "location"\npositions = "{positions}"',
-                f'score = "location" goes with positions = "global" only, not "{positions}": it scores positions, not what stands there, and the papers leave this pair undefined (Luong et al. 2015, Table 4)',
+                f'score = "location" goes with positions = "global" only, not "{positions}": it scores positions, not what stands there, and no paper defines this pair (Luong et al. 2015, Table 4, leaves it out)',
             )
             for positions in ("local-m", "local-p", "hard")
         ),
@@ -236,7 +236,7 @@ def test_all_that_is_wrong_with_attention_is_told_in_one_line() -> None:
     """
     assert problems_of(text) == [
         "model.attention: window must be at least 1, not 0; "
-        'score = "location" goes with positions = "global" only, not "hard": it scores positions, not what stands there, and the papers leave this pair undefined (Luong et al. 2015, Table 4); '
+        'score = "location" goes with positions = "global" only, not "hard": it scores positions, not what stands there, and no paper defines this pair (Luong et al. 2015, Table 4, leaves it out); '
         'positions = "hard" goes with normalise = "softmax" only, not "entmax": Xu et al. 2015 sample from a softmax, and a position of probability zero could never be learned; '
         'gaussian = true goes with positions = "local-m" only, not "hard": local-p always has the Gaussian, and the others have no window'
     ]
