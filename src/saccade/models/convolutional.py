@@ -3,6 +3,7 @@
 Positions are the Transformer's sinusoids, where the paper learns a vector for each: they have no longest sentence.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
@@ -97,5 +98,8 @@ class Convolutional(EncoderDecoder[Memory, ConvolutionalState]):
     def _embed(
         self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0
     ) -> Float[Tensor, "batch positions d_model"]:
-        embedded: Tensor = self.dropout(self.positions(self.embed(embedding, ids), start))
-        return embedded
+        # Small, about the paper's standard deviation of 0.1: the keys are not scaled by √d, so larger ones would start
+        # out with attention that has decided already.
+        embedded = self.positions(self.embed(embedding, ids), start) / math.sqrt(self.settings.d_model)
+        dropped: Tensor = self.dropout(embedded)
+        return dropped
