@@ -116,13 +116,10 @@ class Attention(nn.Module):
         self.windows = windows
 
     def memory(
-        self,
-        states: Float[Tensor, "batch key d_states"],
-        mask: Bool[Tensor, "batch key"] | None = None,
-        values: Float[Tensor, "batch key d_value"] | None = None,
+        self, states: Float[Tensor, "batch key d_states"], mask: Bool[Tensor, "batch key"] | None = None
     ) -> Memory:
-        """What these states offer to be attended to: keys prepared once, and values."""
-        return Memory(self.score.keys(states), states if values is None else values, mask)
+        """What these states offer to be attended to: keys prepared once, and they themselves to be read."""
+        return Memory(self.score.keys(states), states, mask)
 
     def forward(self, query: Float[Tensor, "batch query d_query"], memory: Memory, start: int = 0) -> Read:
         """Ask the memory. The first query stands at position `start` of the target, which windows may want to know."""

@@ -38,9 +38,8 @@ def masked_entmax(
 
 def _masked(normalise: Callable[..., Tensor], scores: Tensor, mask: Tensor | None) -> Tensor:
     """Both square or add up what they sort, so a masked score is low rather than lowest: further below the others than
-    any that gets weight.
+    any that gets weight. A score of -inf counts as masked.
     """
-    if mask is None:
-        return normalise(scores, dim=-1)
-    low = scores.detach().amin(dim=-1, keepdim=True) - 100.0
-    return normalise(scores.where(mask, low), dim=-1).masked_fill(~mask, 0.0)
+    real = scores.isfinite() if mask is None else mask & scores.isfinite()
+    low = scores.detach().where(real, 0.0).amin(dim=-1, keepdim=True) - 100.0
+    return normalise(scores.where(real, low), dim=-1).masked_fill(~real, 0.0)

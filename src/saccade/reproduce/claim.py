@@ -22,7 +22,7 @@ Advanced = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class Trained:
     """A contestant after its training."""
 
     model: Model
@@ -58,7 +58,7 @@ def learn(
     rate: float,
     seed: int,
     advanced: Callable[[int], None] = lambda _: None,
-) -> Learned:
+) -> Trained:
     """Train a new model on so many batches: Adam, a warm-up of a twentieth, then down to zero in a line."""
     dropout.seed(seed)
     model = build(settings, num_tokens, num_tokens)
@@ -77,4 +77,4 @@ def learn(
         optimizer.step()
         advanced(update)
     seconds = time.perf_counter() - began
-    return Learned(model.eval(), sum(parameter.numel() for parameter in model.parameters()), seconds)
+    return Trained(model.eval(), sum(parameter.numel() for parameter in model.parameters()), seconds)
