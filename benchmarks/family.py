@@ -5,11 +5,13 @@ run that was interrupted goes on; one that is done is not repeated. Validation a
 is chosen on the test set.
 
     SACCADE_DATA=~/data python benchmarks/family.py [NAME ...]      # trains what is missing, then prints the table
+    python benchmarks/family.py --speed                             # times an update of each, on a machine at rest
     python benchmarks/family.py --list
 """
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tomllib
@@ -17,6 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
+from safetensors import safe_open
+
+from saccade import recipe as recipes
+from saccade.cli.prepare import prepared_corpus
+from saccade.training.loop import Training
+from saccade.training.run import Run
 
 ROOT = Path(__file__).parent.parent
 RUNS = ROOT / "runs" / "family"
@@ -84,22 +92,34 @@ def scored(name: str) -> dict[str, Any]:
 
 
 def parameters(path: Path) -> int:
-    from safetensors import safe_open
-
     with safe_open(path, framework="numpy") as file:
         return sum(file.get_tensor(name).size for name in file.keys())  # noqa: SIM118
 
 
+def measure_speed() -> None:
+    """Milliseconds of an update, the median of three rounds in which the models take turns; kept beside the runs."""
+    chosen = {name: recipes.load(recipe(name)) for name in FAMILY}
+    trainings = {name: Training(Run(each.run, each), prepared_corpus(each)) for name, each in chosen.items()}
+    rounds = [{name: training.trial(updates=20) for name, training in trainings.items()} for _ in range(3)]
+    medians = {name: statistics.median(each[name] for each in rounds) * 1000 for name in FAMILY}
+    (RUNS / "speed.json").write_text(json.dumps(medians, indent=1), encoding="utf-8")
+    print("\n".join(f"{name:<15} {milliseconds:6.0f} ms" for name, milliseconds in medians.items()))
+
+
 def table(names: list[str]) -> str:
-    lines = ["| model | parameters | minutes | val BLEU | val perplexity | test_2016 BLEU | test_2016 chrF2 |"]
-    lines.append("|---|---|---|---|---|---|---|")
+    speed: dict[str, float] = {}
+    if (RUNS / "speed.json").is_file():
+        speed = json.loads((RUNS / "speed.json").read_text(encoding="utf-8"))
+    lines = ["| model | parameters | ms an update | minutes | val BLEU | val perplexity | test BLEU | test chrF2 |"]
+    lines.append("|---" * 8 + "|")
     for name in names:
         if not (RUNS / name / "scores.json").is_file():
             continue
         figures = scored(name)
         val, test = ({each["name"]: each["value"] for each in figures[part]["scores"]} for part in TEST)
         lines.append(
-            f"| {name} | {figures['parameters']:,} | {figures['minutes']:.1f} | {val['BLEU']:.2f} | "
+            f"| {name} | {figures['parameters']:,} | {speed.get(name, float('nan')):.0f} | "
+            f"{figures['minutes']:.1f} | {val['BLEU']:.2f} | "
             f"{figures['val']['perplexity']:.2f} | {test['BLEU']:.2f} | {test['chrF2']:.2f} |"
         )
     return "\n".join(lines)
@@ -108,6 +128,9 @@ def table(names: list[str]) -> str:
 def main(words: list[str]) -> None:
     if "--list" in words:
         print("\n".join(FAMILY))
+        return
+    if "--speed" in words:
+        measure_speed()
         return
     unknown = [word for word in words if word not in FAMILY]
     if unknown:
