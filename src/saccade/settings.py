@@ -281,8 +281,8 @@ class _Reader:
             return f"{path} {reason}."
         if kinds := [field.kind for field in described if field.path == path]:
             return f"{path} is a setting of kind = {_either(kinds)}, not of kind = {_either(_kinds(cls))}."
-        near = [_join(where, name) for name in difflib.get_close_matches(key, names, n=1)]
-        near += [field.path for field in described if field.path.endswith(f".{key}")]
+        near = [field.path for field in described if field.path.endswith(f".{key}")]
+        near += [_join(where, name) for name in difflib.get_close_matches(key, names, n=1)]
         advice = f"did you mean {near[0]}?" if near else f"known here: {', '.join(names)}."
         return f"{path} is not a setting, {advice}"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from saccade import errors, settings
+from saccade import errors, recipe, settings
 from saccade.models.settings import ModelSettings, TransformerSettings
 
 
@@ -201,6 +201,38 @@ def test_attention_of_a_convolutional_model_is_refused_with_the_reason() -> None
 )
 def test_words_that_are_not_known(text: str, problem: str) -> None:
     assert problems_of(text) == [problem]
+
+
+# What does not go with other sections
+
+
+def parse_recipe(text: str) -> recipe.Recipe:
+    """A whole recipe, with the data that it cannot do without; what is given may go on with them."""
+    data = 'run = "run"\n[data]\nsource_language = "en"\ntarget_language = "de"\ntrain = [{file = "pairs.tsv"}]\n'
+    return settings.parse(recipe.Recipe, tomllib.loads(data + text), origin="recipe.toml", base=Path("/recipes"))
+
+
+def recipe_problems(text: str) -> list[str]:
+    with pytest.raises(errors.SettingsError) as caught:
+        parse_recipe(text)
+    return caught.value.problems
+
+
+@pytest.mark.parametrize("kind", ["transformer", "recurrent", "convolutional"])
+def test_one_table_needs_one_vocabulary(kind: str) -> None:
+    assert recipe_problems(f'[tokenizer]\nshared = false\n[model]\nkind = "{kind}"') == [
+        'model.embeddings = "shared" needs one vocabulary for both languages, but tokenizer.shared is false. Set tokenizer.shared = true, or model.embeddings = "tied"'
+    ]
+
+
+def test_a_location_score_needs_a_position_for_every_token_of_the_longest_source() -> None:
+    """19 tokens and their end are 20."""
+    text = 'max_tokens = 19\n[model]\nkind = "recurrent"\n[model.attention]\nscore = "location"\nnum_positions = '
+    assert recipe_problems(text + "19") == [
+        "model.attention.num_positions must be at least 20, the longest source with its end (data.max_tokens + 1), not 19: a location score has no other positions. Raise it, lower data.max_tokens, or set model.attention.truncates = true"
+    ]
+    assert parse_recipe(text + "20").model.attention.num_positions == 20
+    assert parse_recipe(text + "19\ntruncates = true").model.attention.num_positions == 19
 
 
 # Several at once

@@ -30,26 +30,28 @@ def test_the_base_model_has_as_many_parameters_as_counted_by_hand():
     assert sum(parameter.numel() for parameter in model.parameters()) == 55_358_976 + 20_480_000
 
 
-def test_layers_read_embeddings_scaled_by_the_root_of_d_plus_positions():
+def embedded(table: torch.nn.Embedding, ids: torch.Tensor) -> torch.Tensor:
+    """The table as it is, small; and positions as small as it."""
+    return table.weight[ids] + sinusoids(ids.shape[1], 8).double() / 8**0.5
+
+
+def test_layers_read_small_embeddings_plus_positions_as_small():
     model, read = built(embeddings="separate"), {}
     model.encoder[0].register_forward_pre_hook(lambda _, given: read.update(source=given[0]))
     model.decoder[0].register_forward_pre_hook(lambda _, given: read.update(target=given[0], asks=given[1]))
     model.decoder[1].register_forward_pre_hook(lambda _, given: read.update(asks_again=given[1]))
     model(BATCH)
-    target = model.target_embedding.weight[BATCH.prefix] * 8**0.5 + sinusoids(BATCH.prefix.shape[1], 8)
-    source = model.source_embedding.weight[BATCH.source] * 8**0.5 + sinusoids(BATCH.source.shape[1], 8)
-    torch.testing.assert_close(read["source"], source, **CLOSE)
+    torch.testing.assert_close(read["source"], embedded(model.source_embedding, BATCH.source), **CLOSE)
     for name in ("target", "asks", "asks_again"):
-        torch.testing.assert_close(read[name], target, **CLOSE)
+        torch.testing.assert_close(read[name], embedded(model.target_embedding, BATCH.prefix), **CLOSE)
 
 
 def test_what_is_read_is_the_meaning_and_the_word():
     """Values are (z + e)√½ · √m: the embedding e is that of the source itself, with its position."""
     model = built()
-    memory = model.encode(BATCH)
-    embedded = model.source_embedding.weight[BATCH.source] * 8**0.5 + sinusoids(BATCH.source.shape[1], 8)
+    memory, words = model.encode(BATCH), embedded(model.source_embedding, BATCH.source)
     for row, m in enumerate((4, 2)):
-        expected = (memory.keys[row] + embedded[row]) * (0.5 * m) ** 0.5
+        expected = (memory.keys[row] + words[row]) * (0.5 * m) ** 0.5
         torch.testing.assert_close(memory.values[row, :m], expected[:m], **CLOSE)
 
 

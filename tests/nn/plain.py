@@ -70,7 +70,7 @@ def sparsemax(scores: Vector, may: Sequence[bool]) -> list[float]:
 
 
 def entmax(scores: Vector, may: Sequence[bool]) -> list[float]:
-    """[(α - 1)z - τ]₊^(1 / (α - 1)) with α = 1.5 (Peters et al. 2019, eq. 10): τ by halving until they sum to one."""
+    """[(α - 1)z - τ]₊^(1 / (α - 1)) with α = 1.5 (Peters et al. 2019): τ by halving until they sum to one."""
     allowed = [score / 2 for score, is_allowed in zip(scores, may, strict=True) if is_allowed]
     if not allowed:
         return [0.0] * len(scores)

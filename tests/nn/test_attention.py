@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -238,7 +238,7 @@ def asked(queries: int = 4, *, padded: bool = True) -> tuple[torch.Tensor, ...]:
 @pytest.mark.parametrize("score", SCORES)
 def test_context_and_weights_of_any_score_are_the_plain_loop(score: str, normalise: Normalise):
     attention, (query, states, values, mask) = one_head(score, normalise=normalise), asked()
-    memory = attention.memory(states, mask, values)
+    memory = replace(attention.memory(states, mask), values=values)
     found, read = attention.attend(query, memory), attention(query, memory)
     assert read.log_prob is None
     assert read.entropy is None
@@ -260,7 +260,7 @@ def test_every_inner_product_is_the_same_fused_and_explicit(score: str, queries:
     found = []
     for is_fused in (True, False):
         attention, (query, states, values, mask) = one_head(score), asked(queries, padded=padded)
-        memory = attention.memory(states, mask, values)
+        memory = replace(attention.memory(states, mask), values=values)
         context = attention(query, memory).context if is_fused else attention.attend(query, memory).context
         context.backward(upstream)
         given = (query, states, values, *attention.parameters())
@@ -320,7 +320,7 @@ def test_a_source_without_a_key_reads_zero_with_finite_gradients(score: str, nor
     for path in (attention, attention.attend):
         attention.zero_grad()
         query.grad = states.grad = values.grad = None
-        found = path(query, attention.memory(states, mask, values))
+        found = path(query, replace(attention.memory(states, mask), values=values))
         assert not found.context[2].any()
         found.context.square().sum().backward()
         for given in (query, values, *attention.parameters()):
@@ -336,7 +336,7 @@ def test_gradients_of_any_score_are_those_of_central_differences(score: str):
     attention, (query, states, values, mask) = one_head(score), asked(2)
 
     def context(query: torch.Tensor, states: torch.Tensor, values: torch.Tensor, *_: torch.Tensor) -> torch.Tensor:
-        return attention(query, attention.memory(states, mask, values)).context
+        return attention(query, replace(attention.memory(states, mask), values=values)).context
 
     assert torch.autograd.gradcheck(context, (query, states, values, *attention.parameters()))
 

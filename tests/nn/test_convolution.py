@@ -1,4 +1,4 @@
-"""Convolutional layers against plain loops of Gehring et al. 2017, with the constants of its §3.5."""
+"""Convolutional layers against plain loops of Gehring et al. 2017, with the constants of its §3.4."""
 
 import math
 

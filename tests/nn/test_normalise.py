@@ -106,6 +106,23 @@ def test_what_is_masked_is_as_if_it_were_not_there(normalise: Normalise, hidden:
     torch.testing.assert_close(found[:, mask], normalise(scores[:, mask], None), **CLOSE)
 
 
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_score_of_minus_infinity_counts_as_masked(normalise: Normalise, masked: bool):
+    """As a location score gives it to what lies beyond its positions; also where all is masked, as in the last row."""
+    scores, real = 3 * draw(4, 6), torch.tensor([True, True, True, True, False, False]).expand(4, 6)
+    mask = torch.tensor([[True, False, True, True, True, False]] * 3 + [[False] * 6]) if masked else None
+    given = scores.masked_fill(~real, -math.inf).requires_grad_()
+    found, counts = normalise(given, mask), real if mask is None else real & mask
+    assert not found[~counts].any()
+    for row in range(4):
+        if counts[row].any():
+            torch.testing.assert_close(found[row, counts[row]], normalise(scores[row, counts[row]], None), **CLOSE)
+    (found * draw(4, 6, seed=5)).sum().backward()
+    assert bool(given.grad.isfinite().all())
+    assert not given.grad[~counts].any()
+    assert bool(given.grad.any())
+
+
 def test_the_same_added_to_all_scores_changes_nothing(normalise: Normalise):
     scores, mask = draw(4, 6), masks(4, 6)
     for shift in (-700.0, 1e4):
@@ -145,3 +162,16 @@ def test_enormous_and_tiny_scores_are_finite_and_masked_exactly(normalise: Norma
     assert torch.equal(weights == 0, torch.tensor(expected) == 0)
     weights.square().sum().backward()
     assert bool(scores.grad.isfinite().all())
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_score_that_is_no_number_is_not_hidden(normalise: Normalise, bad: float):
+    weights = normalise(double([[bad, 1.0], [2.0, 1.0]]), torch.tensor([[True, True], [True, True]]))
+    assert bool(weights[0].isnan().any())
+    assert bool(weights[1].isfinite().all())
+
+
+@pytest.mark.parametrize("size", [-3e9, 3e9, -1e38, 1e38])
+def test_a_masked_score_never_takes_weight_from_an_enormous_one(normalise: Normalise, size: float):
+    weights = normalise(torch.tensor([[size, 0.0, size]]), torch.tensor([[True, False, False]]))
+    assert weights.tolist() == [[1.0, 0.0, 0.0]]

@@ -46,7 +46,7 @@ class Case:
 
 
 def dot_by_hand(score: InnerProduct, query: plain.Vector, state: plain.Vector, place: int) -> float:
-    """qᵀk (Luong et al. 2015, eq. 8)."""
+    """qᵀk (Luong et al. 2015, §3.1)."""
     return sum(asked * offered for asked, offered in zip(query, state, strict=True))
 
 
@@ -56,7 +56,7 @@ def scaled_dot_by_hand(score: InnerProduct, query: plain.Vector, state: plain.Ve
 
 
 def general_by_hand(score: InnerProduct, query: plain.Vector, state: plain.Vector, place: int) -> float:
-    """qᵀWk (Luong et al. 2015, eq. 8): the sum over all pairs of qᵢ W_ij k_j."""
+    """qᵀWk (Luong et al. 2015, §3.1): the sum over all pairs of qᵢ W_ij k_j."""
     matrix, total = score.key_map.weight.tolist(), 0.0
     for i, asked in enumerate(query):
         for j, offered in enumerate(state):
@@ -259,9 +259,9 @@ def test_what_lies_beyond_a_truncated_location_score_gets_exactly_nothing(normal
     """And what lies before gets what it would get if the source ended there."""
     torch.manual_seed(1)
     attention = Attention(Location(3, NUM_POSITIONS, truncates=True).double(), normalise=normalise)
-    query = torch.randn(2, 4, 3, dtype=torch.float64, requires_grad=True)
-    states = torch.randn(2, 9, 5, dtype=torch.float64, requires_grad=True)
-    mask = padding_mask(torch.tensor([9, 3]), 9) if padded else None
+    query = torch.randn(3, 4, 3, dtype=torch.float64, requires_grad=True)
+    states = torch.randn(3, 9, 5, dtype=torch.float64, requires_grad=True)
+    mask = padding_mask(torch.tensor([9, 3, 0]), 9) if padded else None
     found = attention.attend(query, attention.memory(states, mask))
     assert not found.weights[..., NUM_POSITIONS:].any()
     shorter = attention.memory(states[:, :NUM_POSITIONS], None if mask is None else mask[:, :NUM_POSITIONS])
@@ -269,7 +269,7 @@ def test_what_lies_beyond_a_truncated_location_score_gets_exactly_nothing(normal
     torch.testing.assert_close(found.weights[..., :NUM_POSITIONS], expected.weights, **CLOSE)
     torch.testing.assert_close(found.context, expected.context, **CLOSE)
 
-    (found.context * torch.randn(2, 4, 5, dtype=torch.float64)).sum().backward()
+    (found.context * torch.randn(3, 4, 5, dtype=torch.float64)).sum().backward()
     for given in (query, states, attention.score.of_position.weight):
         assert bool(given.grad.isfinite().all())
         assert bool(given.grad.any())

@@ -54,7 +54,7 @@ class TwoSteps(nn.Module):
         return said[:, 0, TARGET[0]] + said[:, 1, TARGET[1]]
 
     def expected_log_prob(self) -> Tensor:
-        """L = Σ_s p(s) log p(y | s) (Xu et al. 2015, eq. 10), all 16 pairs of choices written out."""
+        """L = Σ_s p(s) log p(y | s) (Xu et al. 2015, §4.1), all 16 pairs of choices written out."""
         total = torch.zeros((), dtype=torch.float64)
         matrix = self.attention.score.key_map.weight
         first = (self.states @ matrix.T @ self.query).softmax(dim=0)

@@ -229,7 +229,7 @@ class ConvolutionalSettings:
 
     def __post_init__(self) -> None:
         problems = [*_below(self, 1, "layers", "d_model", "kernel", "decoder_layers"), *_no_share(self, "dropout")]
-        if self.kernel % 2 == 0:
+        if self.kernel > 0 and self.kernel % 2 == 0:
             problems.append(f"kernel must be odd, so that it has a middle, not {self.kernel}")
         if self.d_model % 2:
             problems.append(f"d_model must be even, not {self.d_model}")

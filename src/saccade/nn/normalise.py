@@ -37,9 +37,11 @@ def masked_entmax(
 
 
 def _masked(normalise: Callable[..., Tensor], scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Both square or add up what they sort, so a masked score is low rather than lowest: further below the others than
-    any that gets weight. A score of -inf counts as masked.
+    """A score of -inf counts as masked. One that is no number, or too large for one, is not hidden: its row is NaN, as
+    that of a softmax would be, where entmax itself would fail with an index that is out of bounds.
     """
-    real = scores.isfinite() if mask is None else mask & scores.isfinite()
-    low = scores.detach().where(real, 0.0).amin(dim=-1, keepdim=True) - 100.0
-    return normalise(scores.where(real, low), dim=-1).masked_fill(~real, 0.0)
+    real = scores != -torch.inf if mask is None else mask & (scores != -torch.inf)
+    broken = ~scores.isfinite() & real
+    filled = scores.masked_fill(~real | broken, torch.finfo(scores.dtype).min)
+    weights = normalise(filled, dim=-1).masked_fill(~real, 0.0)
+    return weights.masked_fill(broken.any(dim=-1, keepdim=True), torch.nan)

@@ -110,7 +110,7 @@ class RecurrentEncoder(nn.Module):
         return Encoded(states, mask, self._handed_over(last, lengths > 0))
 
     def _handed_over(self, last: RecurrentState, has_source: Bool[Tensor, " batch"]) -> RecurrentState:
-        """The decoder's start; zero where there is no source at all."""
+        """The decoder's start; where there is no source at all, it does not depend on what stands there."""
         last = last.map(lambda states: states * has_source[:, None])
         if self.bridge is None:
             return last

@@ -81,7 +81,7 @@ class Cosine(InnerProduct):
 
     def __init__(self, sharpness: float = 10.0) -> None:
         super().__init__(key_map=unit)
-        self.raw_sharpness = nn.Parameter(torch.tensor([math.log(math.expm1(sharpness))]))
+        self.raw_sharpness = nn.Parameter(torch.tensor([sharpness + math.log(-math.expm1(-sharpness))]))
 
     @property
     def sharpness(self) -> Float[Tensor, "1"]:
