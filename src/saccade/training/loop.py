@@ -166,11 +166,7 @@ class Training:
         num_tokens = sum(int(batch.target_mask.sum()) for batch in collated)
         self.model.train()
         self.optimizer.zero_grad()
-        loss = 0.0
-        for batch in collated:
-            part = self._loss(batch) / num_tokens
-            part.backward()  # type: ignore[no-untyped-call]
-            loss += part.item()
+        loss = sum(self._learn(batch, num_tokens) for batch in collated)
         if self.settings.clip_norm:
             clip_grad_norm_(self.model.parameters(), self.settings.clip_norm)
         self.optimizer.step()
@@ -198,14 +194,14 @@ class Training:
             collated.append(collate(sources, targets).to(self.device))
         return position, collated
 
-    def _loss(self, batch: Batch) -> Tensor:
-        """Summed over the batch's target tokens; padding is left out before the output layer."""
+    def _learn(self, batch: Batch, num_tokens: int) -> float:
+        """Add up a batch's gradients, and return its loss: per token of the update, without what chance adds to it."""
         learned = self.model.learn(batch)
-        hidden, target = learned.hidden[batch.target_mask], batch.target[batch.target_mask]
+        hidden, target = learned.hidden[batch.target_mask], batch.target[batch.target_mask]  # padding is left out
         loss = smoothed_loss_chunked(hidden, self.model.output_weight, target, self.settings.label_smoothing)
-        if learned.log_prob is None:
-            return loss
-        return loss + self._reinforced(learned, batch)
+        wanted = loss if learned.log_prob is None else loss + self._reinforced(learned, batch)
+        (wanted / num_tokens).backward()  # type: ignore[no-untyped-call]
+        return loss.item() / num_tokens
 
     def _reinforced(self, learned: Learned, batch: Batch) -> Tensor:
         """What choices by chance add to the loss. Before there is a baseline, a batch is held against its own mean."""
