@@ -10,12 +10,15 @@ def test_it_is_the_base_install(without_torch):
 from importlib.util import find_spec
 for name in ("numpy", "rich", "sacrebleu", "safetensors", "sentencepiece", "typer", "zstandard"):
     __import__(name)
-for name in ("torch", "jaxtyping", "babel", "tensorboardX", "pytest"):
+for name in ("torch", "entmax", "jaxtyping", "babel", "tensorboardX", "matplotlib", "pytest"):
     print(name, find_spec(name))
 """
     result = without_torch.run_python("-c", code)
     assert result.stderr == ""
-    assert result.stdout == "torch None\njaxtyping None\nbabel None\ntensorboardX None\npytest None\n"
+    assert (
+        result.stdout
+        == "torch None\nentmax None\njaxtyping None\nbabel None\ntensorboardX None\nmatplotlib None\npytest None\n"
+    )
 
 
 def test_there_is_no_network(without_torch):
@@ -40,7 +43,7 @@ directory.save(
     Path("model"), description, Tokenizers(tokenizer, tokenizer), {"bias": numpy.zeros(1)}, card="# A card"
 )
 """
-VERBS = ["demo", "init", "prepare", "train", "translate", "evaluate", "info", "view"]
+VERBS = ["demo", "init", "prepare", "train", "translate", "evaluate", "info", "view", "reproduce"]
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +109,7 @@ def test_info_works(without_torch, work: Path):
         ("`saccade train`", ["train", "recipe.toml", "--dry-run"]),
         ("Translating", ["translate", "--model", "model"]),
         ("Translating", ["view", "--model", "model", "A dog runs."]),
+        ("`saccade reproduce`", ["reproduce", "length"]),
         ("Translating", ["evaluate", "--model", "model", "--source", "valid.en", "--reference", "valid.de"]),
     ],
 )
