@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
-from safetensors import safe_open
 
 from saccade import recipe as recipes
 from saccade.cli.prepare import prepared_corpus
+from saccade.directory import ModelDirectory
 from saccade.training.loop import Training
 from saccade.training.run import Run
 
@@ -85,15 +85,10 @@ def scored(name: str) -> dict[str, Any]:
             figures[part] = json.loads(saccade("evaluate", "--model", run, *words))
         newest = max((run / "checkpoints").glob("update-*/checkpoint.json"))
         figures["minutes"] = json.loads(newest.read_text(encoding="utf-8"))["progress"]["seconds"] / 60
-        figures["parameters"] = parameters(run / "model" / "model.safetensors")
+        figures["parameters"] = ModelDirectory.open(run).num_parameters
         kept.write_text(json.dumps(figures, indent=1), encoding="utf-8")
     found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
     return found
-
-
-def parameters(path: Path) -> int:
-    with safe_open(path, framework="numpy") as file:
-        return sum(file.get_tensor(name).size for name in file.keys())  # noqa: SIM118
 
 
 def measure_speed() -> None:
@@ -129,14 +124,14 @@ def main(words: list[str]) -> None:
     if "--list" in words:
         print("\n".join(FAMILY))
         return
+    if "SACCADE_DATA" not in os.environ:
+        sys.exit("SACCADE_DATA must name the directory with multi30k in it; docs/data.md says where it comes from.")
     if "--speed" in words:
         measure_speed()
         return
     unknown = [word for word in words if word not in FAMILY]
     if unknown:
         sys.exit(f"{', '.join(unknown)}: not in the family, which is {', '.join(FAMILY)}")
-    if "SACCADE_DATA" not in os.environ:
-        sys.exit("SACCADE_DATA must name the directory with multi30k in it; docs/data.md says where it comes from.")
     for name in words or FAMILY:
         saccade("train", recipe(name))
         scored(name)

@@ -7,7 +7,10 @@ their ratios counts, as other work on the machine disturbs both alike.
     python benchmarks/recurrent.py [WINDOWS]
 """
 
+import os
 import sys
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read when torch is loaded
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +21,7 @@ from saccade.data.batch import Batch
 from saccade.models.build import build
 from saccade.models.settings import RecurrentSettings
 from saccade.text.tokenizer import PAD
-from training import VOCABULARY, batches, compare, our_loss
+from training import VOCABULARY, batches, compare, our_loss, prepare_machine
 
 SMALL = RecurrentSettings(**RecurrentSettings.PRESETS["small"])
 
@@ -61,6 +64,7 @@ class Plain(nn.Module):
 
 
 def main(windows: int) -> None:
+    prepare_machine()
     ours, plain = build(SMALL, VOCABULARY, VOCABULARY), Plain(SMALL)
 
     def plain_loss(batch: Batch) -> Tensor:

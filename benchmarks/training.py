@@ -106,8 +106,6 @@ def compare(
     contestants: Mapping[str, tuple[nn.Module, Callable[[Batch], Tensor]]], made: Sequence[Batch], windows: int
 ) -> None:
     """Let both update in turns, and print the speed of each and the ratio of the first to the second."""
-    machine.use("cpu", threads=2)
-    dropout.seed(1)
     updates = {name: updater(*contestant) for name, contestant in contestants.items()}
     tokens = sum(int(batch.target_mask.sum()) for batch in made)
     rates: dict[str, list[float]] = {name: [] for name in updates}
@@ -124,7 +122,14 @@ def compare(
     print(f"ratio             {statistics.median(ratios):8.2f}, from {min(ratios):.2f} to {max(ratios):.2f}")
 
 
+def prepare_machine() -> None:
+    """Before any model is built: threads, memory and seed."""
+    machine.use("cpu", threads=2)
+    dropout.seed(1)
+
+
 def main(windows: int) -> None:
+    prepare_machine()
     ours, plain = build(TINY, VOCABULARY, VOCABULARY), Plain(TINY)
 
     def plain_loss(batch: Batch) -> Tensor:

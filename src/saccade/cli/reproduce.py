@@ -51,13 +51,14 @@ def reproduce(
             f"{directory} has a finding already. Remove it or name another --directory; nothing was run."
         )
     directory.mkdir(parents=True, exist_ok=True)
-    _length(directory, range(1, seeds + 1), updates=100 if quick else 1000)
+    _length(directory, range(1, seeds + 1), quick=quick)
 
 
-def _length(directory: Path, seeds: range, updates: int) -> None:
+def _length(directory: Path, seeds: range, *, quick: bool) -> None:
     from saccade.reproduce import length
     from saccade.training import machine
 
+    updates = 100 if quick else 1000
     machine.use("cpu", threads=1)  # such small models gain nothing from a second one
     note(f"{length.CLAIM}\nHolds if: {length.RULE}")
     with bar("updates") as progress:
@@ -67,6 +68,8 @@ def _length(directory: Path, seeds: range, updates: int) -> None:
         )
     finding.save(directory)
     verdict = "The claim holds here." if finding.holds else "The claim does not hold here."
+    if quick:
+        verdict = "A quick run: too little training to judge the claim by."
     page = f"{length.CLAIM}\n\nHolds if: {length.RULE}\n\n{length.table(finding)}\n\n{verdict}\n"
     (directory / "finding.md").write_text(page, encoding="utf-8")
     length.plot(finding, directory / "length.png")

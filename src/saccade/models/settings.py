@@ -149,7 +149,7 @@ class RecurrentSettings:
     """before: the decoder's previous state asks, and the context goes into its next step (Bahdanau). after: the new
     state asks, and the context goes into the output (Luong)."""
     input_feeding: bool = False
-    """attend = "after": what was said last goes into the next step; slower, and mostly better."""
+    """attend = "after": what was said last goes into the next step; slower, and better in the paper."""
     readout: Literal["plain", "maxout"] = "plain"
     """attend = "before": what comes before the output layer, tanh or Bahdanau's maxout."""
     dropout: float = 0.2

@@ -48,7 +48,7 @@ class Recurrence(nn.Module):
     ) -> tuple[Float[Tensor, "batch positions d_model"], RecurrentState]:
         """The outputs of the top layer, and the state after the last position."""
         outputs, after = self.stack(inputs, state.hidden if state.cell is None else (state.hidden, state.cell))
-        return outputs, RecurrentState(*after) if isinstance(after, tuple) else RecurrentState(after)
+        return outputs, _state(after)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +95,6 @@ class RecurrentEncoder(nn.Module):
 
     def __init__(self, shape: RecurrentShape, *, bidirectional: bool) -> None:
         super().__init__()
-        self.bidirectional = bidirectional
         d_direction = shape.d_model // 2 if bidirectional else shape.d_model
         self.stack = shape.stack(shape.d_model, d_direction, bidirectional=bidirectional)
         self.bridge = nn.Linear(d_direction, shape.d_model) if bidirectional else None
@@ -106,8 +105,7 @@ class RecurrentEncoder(nn.Module):
         packed = pack_padded_sequence(embedded, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
         outputs, after = self.stack(packed)
         states, _ = pad_packed_sequence(outputs, batch_first=True, total_length=embedded.shape[1])
-        last = RecurrentState(*after) if isinstance(after, tuple) else RecurrentState(after)
-        return Encoded(states, mask, self._handed_over(last, lengths > 0))
+        return Encoded(states, mask, self._handed_over(_state(after), lengths > 0))
 
     def _handed_over(self, last: RecurrentState, has_source: Bool[Tensor, " batch"]) -> RecurrentState:
         """The decoder's start; where there is no source at all, it does not depend on what stands there."""
@@ -131,7 +129,7 @@ class Reader(Protocol):
 class FixedVector(nn.Module):
     """No attention: every step reads the same vector, where the encoder ended (Cho et al. 2014).
 
-    "The model becomes RNN Encoder-Decoder if we fix c_i to →h_T" (Bahdanau et al. 2015, A.2.2). A bidirectional
+    Bahdanau's model is the RNN encoder-decoder again once its context is held at →h_T (2015, A.2.2). A bidirectional
     encoder ends at both ends: [→h_T; ←h_1].
     """
 
@@ -273,6 +271,11 @@ class Readout(nn.Module):
     def forward(self, known: Float[Tensor, "batch target d_input"]) -> Float[Tensor, "batch target d_model"]:
         mixed: Tensor = self.mix(known)
         return mixed.view(*mixed.shape[:-1], -1, 2).amax(dim=-1) if self.maxout else mixed.tanh()
+
+
+def _state(after: Tensor | tuple[Tensor, Tensor]) -> RecurrentState:
+    """The last state as torch gives it: one tensor, or two for an LSTM."""
+    return RecurrentState(*after) if isinstance(after, tuple) else RecurrentState(after)
 
 
 def _joined(reads: list[Read]) -> Read:

@@ -115,7 +115,7 @@ class Additive(nn.Module):
         nn.init.uniform_(self.v, -(d_hidden**-0.5), d_hidden**-0.5)
 
     def keys(self, states: Float[Tensor, "batch key d_states"]) -> Float[Tensor, "batch key d_key"]:
-        """Uk: "does not depend on i, we can pre-compute it" is the paper's own advice."""
+        """Uk, which no step of the decoder changes: the paper, too, computes it beforehand."""
         of_key: Tensor = self.of_key(states)
         return of_key
 
