@@ -1,5 +1,7 @@
 """Padded tensors, by hand: 0 pads, 2 begins, 3 ends."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import torch
@@ -49,3 +51,16 @@ def test_a_batch_moves_as_a_batch():
     moved = collate([[5]], [[6]]).to(torch.device("meta"))
     assert isinstance(moved, Batch)
     assert {tensor.device.type for tensor in (moved.source, moved.prefix, moved.target_mask)} == {"meta"}
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 5, 9])
+def test_parts_hold_every_example_once_and_no_more_padding_than_they_need(number: int):
+    rng = np.random.default_rng(number)
+    sources, targets = ([rng.integers(4, 99, n).tolist() for n in rng.integers(1, 12, 5)] for _ in range(2))
+    parts = collate(sources, targets).parts(number)
+    assert len(parts) <= number
+    bounds = np.cumsum([0, *(len(part.source) for part in parts)])
+    assert bounds[-1] == 5
+    for part, start, end in zip(parts, bounds[:-1], bounds[1:], strict=True):
+        expected = collate(sources[start:end], targets[start:end])
+        assert all(torch.equal(getattr(part, field.name), getattr(expected, field.name)) for field in fields(part))

@@ -40,6 +40,22 @@ class Batch(Sources):
     target_mask: Bool[Tensor, "batch target"]
     """True where there is a token to say."""
 
+    def parts(self, number: int) -> list["Batch"]:
+        """The examples dealt out to so many batches, or to fewer if there are not enough; each as wide as it must be."""
+        size = -(-len(self.source) // number)
+        return [self._rows(start, start + size) for start in range(0, len(self.source), size)]
+
+    def _rows(self, start: int, end: int) -> "Batch":
+        source = int(self.source_mask[start:end].sum(dim=1).max())
+        target = int(self.target_mask[start:end].sum(dim=1).max())
+        return Batch(
+            self.source[start:end, :source],
+            self.source_mask[start:end, :source],
+            self.prefix[start:end, :target],
+            self.target[start:end, :target],
+            self.target_mask[start:end, :target],
+        )
+
 
 Ids = Sequence[int] | np.ndarray
 

@@ -33,6 +33,11 @@ class EncoderDecoder(nn.Module, ABC, Generic[Encoded, State]):
         )
         self.dropout = Dropout(dropout)
 
+    @property
+    def draws_from_torch(self) -> bool:
+        """Whether training draws from torch's own generator, which threads share, and not from nn/dropout.py alone."""
+        return False
+
     @abstractmethod
     def encode(self, sources: Sources) -> Encoded:
         """Read the source once."""

@@ -52,6 +52,12 @@ class Recurrent(EncoderDecoder[Encoded, DecoderState]):
         else:
             self.decoder = AttendAfter(shape, reader, d_context, feeds=settings.input_feeding)
 
+    @property
+    def draws_from_torch(self) -> bool:
+        """Dropout between the layers is torch's, and so are the choices of hard attention."""
+        settings = self.settings
+        return settings.attention.positions == "hard" or (settings.layers > 1 and settings.dropout > 0)
+
     def encode(self, sources: Sources) -> Encoded:
         """Read the source once, forwards and backwards."""
         source, mask = sources.source, sources.source_mask

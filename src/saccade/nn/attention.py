@@ -9,10 +9,10 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import dropout as drop
 from torch.nn.functional import scaled_dot_product_attention
 
 from saccade.nn.capture import listener
+from saccade.nn.dropout import drop
 from saccade.nn.masks import causal_mask
 from saccade.nn.normalise import Normalise, masked_softmax
 from saccade.nn.scores import InnerProduct, Score

@@ -49,9 +49,12 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "batch query d_model"]:
         """Ask the memory in every head, and mix what the heads have read."""
         dropout = self.dropout if self.training else 0.0
-        if heard := listener():
+        heard = listener()
+        # torch's kernel has no dropout on a CPU: it falls back to a path slower than ours.
+        if heard or (dropout and queries.device.type == "cpu"):
             context, weights = attend(queries, memory, causal=causal, dropout=dropout)
-            heard.hear(self, weights)
+            if heard:
+                heard.hear(self, weights)
         else:
             context = attend_fused(queries, memory, causal=causal, dropout=dropout)
         mixed: Tensor = self.output(context.transpose(1, 2).flatten(2))
