@@ -41,7 +41,7 @@ class Batch(Sources):
     """True where there is a token to say."""
 
     def parts(self, number: int) -> list["Batch"]:
-        """The examples dealt out to so many batches, or to fewer if there are not enough; each as wide as it must be."""
+        """The examples dealt out to so many batches or fewer, each only as wide as it must be."""
         size = -(-len(self.source) // number)
         return [self._rows(start, start + size) for start in range(0, len(self.source), size)]
 

@@ -19,7 +19,7 @@ Loss = Callable[[Batch], tuple[Tensor, Tensor]]
 
 
 class Threads:
-    """So many threads that learn side by side. With the same seeds the sums are the same to the bit, whoever is first."""
+    """So many threads that learn side by side. The same seeds give the same bits, whoever is first."""
 
     def __init__(self, number: int) -> None:
         self.number = number
