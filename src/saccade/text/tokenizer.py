@@ -154,7 +154,11 @@ class Tokenizer:
 
     def encode_many(self, texts: Iterable[str]) -> list[list[int]]:
         """`encode` of every text, on all cores."""
-        ids: list[list[int]] = self._processor.encode([normalize(text) for text in texts])
+        return self.encode_normalized([normalize(text) for text in texts])
+
+    def encode_normalized(self, texts: list[str], *, threads: int = -1) -> list[list[int]]:
+        """`encode` of texts that `normalize` has seen, on all cores or on so many threads."""
+        ids: list[list[int]] = self._processor.encode(texts, num_threads=threads)
         return ids
 
     def encode_with_spans(self, text: str) -> Encoded:
