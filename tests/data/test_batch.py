@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from saccade.data.batch import Batch, collate, collate_sources
+from saccade.data.store import Ragged
 
 
 def test_examples_side_by_side():
@@ -49,3 +52,26 @@ def test_a_batch_moves_as_a_batch():
     moved = collate([[5]], [[6]]).to(torch.device("meta"))
     assert isinstance(moved, Batch)
     assert {tensor.device.type for tensor in (moved.source, moved.prefix, moved.target_mask)} == {"meta"}
+
+
+def _plain(sources: list[list[int]], targets: list[list[int]]) -> list[list[list[int]]]:
+    """Source, prefix and target, padded one by one: the twin."""
+
+    def padded(rows: list[list[int]]) -> list[list[int]]:
+        longest = max(map(len, rows))
+        return [row + [0] * (longest - len(row)) for row in rows]
+
+    return [padded([[*r, 3] for r in sources]), padded([[2, *r] for r in targets]), padded([[*r, 3] for r in targets])]
+
+
+rows = st.lists(st.integers(0, 99), max_size=6)
+
+
+@given(pairs=st.lists(st.tuples(rows, rows), min_size=1, max_size=6))
+def test_all_at_once_is_one_by_one(pairs: list[tuple[list[int], list[int]]]):
+    sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
+    flat = collate(Ragged.of(sources, np.uint16), Ragged.of(targets, np.uint16))
+    for batch in (flat, collate(sources, targets)):
+        assert [side.tolist() for side in (batch.source, batch.prefix, batch.target)] == _plain(sources, targets)
+        assert batch.source_mask.sum(1).tolist() == [len(row) + 1 for row in sources]
+        assert batch.target_mask.sum(1).tolist() == [len(row) + 1 for row in targets]
