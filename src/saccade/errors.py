@@ -6,6 +6,7 @@ SaccadeError
 ├── ModelError          a model directory that is none, is damaged, of a newer version or of another kind
 ├── CheckpointError     a run's checkpoint that was cut short or damaged
 ├── OutputExists        an output path that exists already
+├── WorkerLost          a process that helped with the work and was ended by the system
 └── MissingDependency   an optional package, such as PyTorch, that is not installed
 """
 
@@ -41,6 +42,10 @@ class CheckpointError(SaccadeError):
 
 class OutputExists(SaccadeError):
     """An output path that exists already; nothing is overwritten unasked."""
+
+
+class WorkerLost(SaccadeError):
+    """A process that helped with the work ended before its time."""
 
 
 class MissingDependency(SaccadeError):

@@ -5,8 +5,11 @@ from dataclasses import fields
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from saccade.data.batch import Batch, collate, collate_sources
+from saccade.data.store import Ragged
 
 
 def test_examples_side_by_side():
@@ -64,3 +67,26 @@ def test_parts_hold_every_example_once_and_no_more_padding_than_they_need(number
     for part, start, end in zip(parts, bounds[:-1], bounds[1:], strict=True):
         expected = collate(sources[start:end], targets[start:end])
         assert all(torch.equal(getattr(part, field.name), getattr(expected, field.name)) for field in fields(part))
+
+
+def _plain(sources: list[list[int]], targets: list[list[int]]) -> list[list[list[int]]]:
+    """Source, prefix and target, padded one by one: the twin."""
+
+    def padded(rows: list[list[int]]) -> list[list[int]]:
+        longest = max(map(len, rows))
+        return [row + [0] * (longest - len(row)) for row in rows]
+
+    return [padded([[*r, 3] for r in sources]), padded([[2, *r] for r in targets]), padded([[*r, 3] for r in targets])]
+
+
+rows = st.lists(st.integers(0, 99), max_size=6)
+
+
+@given(pairs=st.lists(st.tuples(rows, rows), min_size=1, max_size=6))
+def test_all_at_once_is_one_by_one(pairs: list[tuple[list[int], list[int]]]):
+    sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
+    flat = collate(Ragged.of(sources, np.uint16), Ragged.of(targets, np.uint16))
+    for batch in (flat, collate(sources, targets)):
+        assert [side.tolist() for side in (batch.source, batch.prefix, batch.target)] == _plain(sources, targets)
+        assert batch.source_mask.sum(1).tolist() == [len(row) + 1 for row in sources]
+        assert batch.target_mask.sum(1).tolist() == [len(row) + 1 for row in targets]

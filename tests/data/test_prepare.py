@@ -1,13 +1,18 @@
-import os
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 
+import numpy as np
 import pytest
+from tests.data import plain
 
+from saccade.data import chunks
 from saccade.data import prepare as prepare_module
+from saccade.data.chunks import clean
 from saccade.data.corpus import Example
 from saccade.data.prepare import Prepared, prepare
 from saccade.data.settings import CleaningSettings, CorpusSettings, DataSettings
+from saccade.errors import DataError
 from saccade.text.tokenizer import TokenizerSettings
 
 TOKENIZER = TokenizerSettings(vocabulary=400)
@@ -138,28 +143,156 @@ def test_cleaning_settings_count(data: DataSettings, tmp_path: Path) -> None:
     assert prepare(strict, TOKENIZER, tmp_path / "out", seed=1).report.kept < 200
 
 
-def test_leftovers_of_a_killed_run_and_odd_names_do_no_harm(data: DataSettings, tmp_path: Path) -> None:
-    for state in ("partial", "old"):
-        (tmp_path / f".out.{os.getpid()}.{state}" / "train").mkdir(parents=True)
+def test_the_weight_of_a_corpus_is_for_training_only(data: DataSettings, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    prepare(data, TOKENIZER, out, seed=1)
+    written = (out / "prepared.json").stat().st_ino
+    prepare(replace(data, train=(replace(data.train[0], weight=3.0),)), TOKENIZER, out, seed=1)
+    assert (out / "prepared.json").stat().st_ino == written
+
+
+def test_odd_names_do_no_harm(data: DataSettings, tmp_path: Path) -> None:
     (tmp_path / "a\tb\n.tsv").write_text("A cat.\tEine Katze.\n", encoding="utf-8")
     data = replace(data, train=(*data.train, CorpusSettings(file=tmp_path / "a\tb\n.tsv")))
-    for vocabulary in (400, 350):
-        assert len(prepare(data, replace(TOKENIZER, vocabulary=vocabulary), tmp_path / "out", seed=1).train) == 201
+    prepared = prepare(data, TOKENIZER, tmp_path / "out", seed=1)
+    assert prepared.train.place(200) == "a b .tsv:1"
 
 
-def test_an_interrupted_run_leaves_things_as_they_were(
+# -- in chunks, on all cores, with interruptions --
+
+
+@pytest.fixture
+def messy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataSettings:
+    """Two corpora in many chunks, with pairs to drop for every reason, the later ones repeating the earlier."""
+    monkeypatch.setattr(prepare_module, "_CHUNK", 32)
+    monkeypatch.setattr(prepare_module, "_FEW", 1000)
+    rng = np.random.default_rng(0)
+    noise = [("", "leer"), ("x" * 90, "y" * 90), ("x" * 70, "y"), ("same", "same"), ("The dog " * 9, "Der Hund " * 9)]
+    pairs = [PAIRS[rng.integers(200)] if rng.random() < 0.7 else noise[rng.integers(5)] for _ in range(300)]
+    pairs += [(source, f"{target} Ja.") for source, target in PAIRS[:40]]
+    corpora = _corpus(tmp_path, "one", pairs[:200]), _corpus(tmp_path, "two", pairs[200:])
+    cleaning = CleaningSettings(max_characters=80)
+    return DataSettings(
+        source_language="en", target_language="de", train=corpora, hold_out=20, max_tokens=15, cleaning=cleaning
+    )
+
+
+def _content(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("changes", [{}, {"deduplicate": False}, {"drop_copies": True}])
+def test_chunks_give_what_a_plain_loop_gives(messy: DataSettings, tmp_path: Path, changes: dict[str, bool]) -> None:
+    messy = replace(messy, cleaning=replace(messy.cleaning, **changes))
+    prepared = prepare(messy, TOKENIZER, tmp_path / "out", seed=1)
+    kept, report = plain.cleaned(messy)
+    kept, valid = plain.held_out(kept, report, 20, seed=1)
+    encode = prepared.tokenizers.source.encode
+    fits = [max(len(encode(example.source)), len(encode(example.target))) <= 15 for example, _ in kept]
+    for (example, place), fit in zip(kept, fits, strict=True):
+        if not fit:
+            report.drop("tokens", example, place)
+    assert prepared.report == report
+    assert set(report.dropped) >= {"empty", "characters", "ratio", "held_out", "held_out_source", "tokens"}
+    assert prepared.valid_examples == valid
+    kept = list(compress(kept, fits))
+    assert _decoded(prepared) == [(example.source, example.target) for example, _ in kept]
+    assert [prepared.train.place(row) for row in range(len(kept))] == [place for _, place in kept]
+
+
+def test_neither_processes_nor_interruptions_change_anything(
+    messy: DataSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = replace(TOKENIZER, shared=False, max_sentences=100)
+    whole = _content(prepare(messy, tokenizer, tmp_path / "whole", seed=1).directory)
+    cleaned: list[Path] = []
+    monkeypatch.setattr(chunks, "clean", lambda chunk: cleaned.append(chunk.path) or clean(chunk))
+
+    class Interrupt(BaseException): ...
+
+    def interrupted_after(calls: int) -> bool:
+        told = []
+
+        def progress(*what: object) -> None:
+            told.append(what)
+            if len(told) > calls:
+                raise Interrupt
+
+        try:
+            prepare(messy, tokenizer, tmp_path / "cut", seed=1, progress=progress)
+        except Interrupt:
+            assert not (tmp_path / "cut").exists()
+            return True
+        return False
+
+    interruptions = 0
+    while interrupted_after(calls=3 + 2 * interruptions):
+        interruptions += 1
+    assert interruptions > 3
+    assert len(cleaned) == len(set(cleaned)) == 12
+    assert _content(tmp_path / "cut") == whole
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+    monkeypatch.undo()
+    monkeypatch.setattr(prepare_module, "_CHUNK", 32)
+    monkeypatch.setattr(prepare_module, "_FEW", 2)
+    monkeypatch.setattr(prepare_module, "num_workers", lambda: 2)
+    assert _content(prepare(messy, tokenizer, tmp_path / "parallel", seed=1).directory) == whole
+
+
+def test_the_first_word_of_a_stage_is_what_was_done_before(messy: DataSettings, tmp_path: Path) -> None:
+    def stop(stage: str, done: int, total: int | None) -> None:
+        if (stage, done) == ("encoding", limit):
+            raise KeyboardInterrupt
+
+    told: list[tuple[str, int, int | None]] = []
+    limit = 0
+    with pytest.raises(KeyboardInterrupt):
+        prepare(messy, TOKENIZER, tmp_path / "out", seed=1, progress=stop)
+    prepare(messy, TOKENIZER, tmp_path / "out", seed=1, progress=lambda *what: told.append(what))
+    assert told[0] == ("cleaning", 340, None)
+    assert next(what[1] for what in told if what[0] == "encoding") == 0
+
+
+def test_what_was_begun_for_other_settings_is_thrown_away(messy: DataSettings, tmp_path: Path) -> None:
+    def stop(stage: str, done: int, total: int | None) -> None:
+        if stage == "learning":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        prepare(messy, TOKENIZER, tmp_path / "out", seed=1, progress=stop)
+    told: list[tuple[str, int, int | None]] = []
+    strict = replace(messy, cleaning=CleaningSettings(max_characters=25))
+    prepared = prepare(strict, TOKENIZER, tmp_path / "out", seed=1, progress=lambda *what: told.append(what))
+    assert told[0] == ("cleaning", 0, None)
+    assert prepared.report.kept == len(prepared.train)
+    assert max(len(source) for source, _ in _decoded(prepared)) <= 25
+
+
+def test_one_process_at_a_time(data: DataSettings, tmp_path: Path) -> None:
+    def progress(stage: str, done: int, total: int | None) -> None:
+        if stage == "learning":
+            with pytest.raises(DataError, match="prepared by one process at a time"):
+                prepare(data, TOKENIZER, tmp_path / "out", seed=1)
+
+    assert len(prepare(data, TOKENIZER, tmp_path / "out", seed=1, progress=progress).train) == 200
+
+
+def test_wrong_data_leave_nothing_behind(data: DataSettings, tmp_path: Path) -> None:
+    with pytest.raises(DataError):
+        prepare(replace(data, valid=None, hold_out=199), TOKENIZER, tmp_path / "out", seed=1)
+    assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
+
+
+def test_an_interrupted_run_leaves_the_old_corpus_as_it_was(
     data: DataSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out = tmp_path / "out"
-    before = prepare(data, TOKENIZER, out, seed=1).digest
+    before = prepare(data, TOKENIZER, tmp_path / "out", seed=1).digest
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(prepare_module, "_encode", interrupt)
-    for directory in (out, tmp_path / "new"):
-        with pytest.raises(KeyboardInterrupt):
-            prepare(data, TOKENIZER, directory, seed=2)
-    assert Prepared.open(out).digest == before
-    assert not (tmp_path / "new").exists()
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    with pytest.raises(KeyboardInterrupt):
+        prepare(data, TOKENIZER, tmp_path / "out", seed=2)
+    assert Prepared.open(tmp_path / "out").digest == before

@@ -1,3 +1,4 @@
+import hashlib
 import time
 from itertools import islice
 
@@ -50,6 +51,43 @@ def test_order_is_a_pure_function_of_seed_and_epoch() -> None:
 
     assert order(1, 3) == order(1, 3)
     assert len({str(order(seed, epoch)) for seed in (1, 2) for epoch in (0, 1, 2)}) == 6
+
+
+def test_the_order_is_what_it_has_always_been() -> None:
+    """Runs in progress rely on it. The digest was taken when pools were sorted by one criterion after another."""
+    found = hashlib.sha256()
+    for lengths in (
+        _lengths(3000),
+        _lengths(1),
+        np.zeros((5, 2), np.int64),
+        np.array([[2**40, 1], [1, 2**40], [3, 3]]),
+    ):
+        for rank, epoch in ((0, 0), (1, 3)):
+            for batch in Sampler(lengths, max_tokens=512, seed=1, rank=rank, world=rank + 1, pool=3).epoch(epoch):
+                found.update(batch.astype("<i8").tobytes() + b"|")
+    assert found.hexdigest() == "1c06dd619d882c88c3e4699d7546ed93d0f97cf666602b8ffdb1b3ef6c1552c0"
+
+
+def test_weights_say_how_often_an_example_comes() -> None:
+    lengths = _lengths(3000)
+    weights = np.repeat([1.0, 2.0, 0.25], 1000)
+    sampler = Sampler(lengths, max_tokens=512, seed=1, weights=weights)
+    epochs = [np.concatenate(sampler.epoch(epoch)) for epoch in range(8)]
+    times = np.stack([np.bincount(rows, minlength=3000) for rows in epochs])
+    assert (times[:, :1000] == 1).all()
+    assert (times[:, 1000:2000] == 2).all()
+    assert times[:, 2000:].max() == 1
+    assert abs(times[:, 2000:].mean() - 0.25) < 0.02  # four standard deviations are 0.019
+    assert 0.8 < (times[:, 2000:].sum(axis=0) > 0).mean() < 0.98  # others each time: 1 - 0.75^8 = 0.9
+    again = Sampler(lengths, max_tokens=512, seed=1, weights=weights)
+    assert _lists(again.epoch(5)) == _lists(sampler.epoch(5))
+
+
+def test_weights_of_one_change_nothing() -> None:
+    lengths = _lengths(500)
+    weighted = Sampler(lengths, max_tokens=256, seed=1, weights=np.ones(500))
+    assert sorted(np.concatenate(weighted.epoch(1))) == list(range(500))
+    assert _lists(weighted.epoch(1)) == _lists(Sampler(lengths, max_tokens=256, seed=1).epoch(1))
 
 
 def test_companions_change_from_epoch_to_epoch() -> None:

@@ -5,15 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saccade.data.store import StoreWriter, TokenStore
+from saccade.data.store import Ragged, StoreWriter, TokenStore
 
 Ids = list[int]
 
 
 def _write(directory: Path, chunks: list[list[tuple[Ids, Ids]]], vocabulary: int = 8000) -> TokenStore:
-    with StoreWriter(directory, vocabulary=vocabulary, tokenizers=("s", "t")) as writer:
-        for chunk in chunks:
-            writer.write([source for source, _ in chunk], [target for _, target in chunk])
+    with StoreWriter(directory, vocabulary=vocabulary, tokenizers=("s", "t"), corpora=("a", "b", "c")) as writer:
+        for number, chunk in enumerate(chunks):
+            sources, targets = (Ragged.of([example[side] for example in chunk]) for side in (0, 1))
+            writer.write(sources, targets, number, 10 + np.arange(len(chunk)))
     return TokenStore(directory)
 
 
@@ -34,6 +35,11 @@ def test_what_is_written_is_read(
     assert [(source.tolist(), target.tolist()) for source, target in store] == expected
     assert store.lengths.tolist() == [[len(source), len(target)] for source, target in expected]
     assert store.lengths.shape == (len(expected), 2)
+    assert store.num_tokens == tuple(store.lengths.sum(axis=0))
+    places = [f"{name}:{10 + line}" for name, chunk in zip("abc", chunks, strict=False) for line in range(len(chunk))]
+    assert [store.place(row) for row in range(len(store))] == places
+    rows = np.random.default_rng(0).permutation(2 * len(expected)) // 2  # every one twice
+    assert list(zip(*(side.lists() for side in store.batch(rows)), strict=True)) == [expected[row] for row in rows]
 
 
 @pytest.mark.parametrize(("vocabulary", "dtype"), [(65535, np.uint16), (65536, np.uint32)])
@@ -58,10 +64,26 @@ def test_checksums_tell_stores_of_equal_sizes_apart(tmp_path: Path) -> None:
 
 def test_an_interrupted_writer_leaves_no_store(tmp_path: Path) -> None:
     def interrupted() -> None:
-        with StoreWriter(tmp_path / "train", vocabulary=9, tokenizers=("s", "t")) as writer:
-            writer.write([[1]], [[2]])
+        with StoreWriter(tmp_path / "train", vocabulary=9, tokenizers=("s", "t"), corpora=("a",)) as writer:
+            writer.write(Ragged.of([[1]]), Ragged.of([[2]]), 0, np.array([1]))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert not (tmp_path / "train" / "store.json").exists()
+
+
+def test_weights_of_corpora_are_those_of_their_examples(tmp_path: Path) -> None:
+    one, two = ([1], [2]), ([3], [4])
+    store = _write(tmp_path / "train", [[one], [], [one, two]])
+    weights = store.weights([0.5, 7.0, 2.0])
+    assert weights is not None
+    assert weights.tolist() == [0.5, 2, 2]
+    assert store.weights([1.0, 1.0, 1.0]) is None
+
+
+def test_the_digest_is_of_text_alone(tmp_path: Path) -> None:
+    """So that a run that began with a store of version 1 goes on; its digest is written down here."""
+    one, two = ([1], [2]), ([3], [4])
+    digests = {_write(tmp_path / str(i), chunks).meta.digest for i, chunks in enumerate([[[one, two]], [[one], [two]]])}
+    assert digests == {"da90d0d008e892f1c99f569d716209a816dd094e95338132c1899eea25ec14d9"}

@@ -198,7 +198,7 @@ def test_directory_that_is_no_prepared_corpus(tmp_path: Path) -> None:
 def test_prepared_corpus_of_another_version(prepared: Path) -> None:
     meta = json.loads((prepared / "prepared.json").read_text(encoding="utf-8"))
     (prepared / "prepared.json").write_text(json.dumps(meta | {"version": 99}), encoding="utf-8")
-    assert "must be a prepared corpus of version 1, but it is of version 99." in _message(
+    assert "must be a prepared corpus of version 2, but it is of version 99." in _message(
         lambda: Prepared.open(prepared)
     )
 

@@ -34,6 +34,8 @@ def prepared_corpus(recipe: Recipe) -> Prepared:
         def advanced(stage: str, done: int, total: int | None) -> None:
             if stage not in tasks:
                 tasks[stage] = progress.add_task(stage, total=None)
+                if done:
+                    note(f"continuing: {done:,} pairs were done ({stage})")
             progress.update(tasks[stage], completed=done, total=total)
 
         return prepare_corpus(
@@ -55,7 +57,7 @@ def show(prepared: Prepared) -> None:
     """What was read, dropped and kept, and what it amounts to."""
     rows = [(what, f"{count:,}", example) for what, count, example in prepared.report.table()]
     stderr.print(table("Corpus", ("pairs", "", "the first of them"), rows))
-    tokens = prepared.train.lengths.sum(axis=0)
+    tokens = prepared.train.num_tokens
     note(
         f"{tokens[0]:,} source tokens, {tokens[1]:,} target tokens; vocabulary of {len(prepared.tokenizers.source):,}"
         + ("" if prepared.tokenizers.shared else f" and {len(prepared.tokenizers.target):,}")

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from saccade.data.store import Ragged
 from saccade.text.tokenizer import BOS, EOS, PAD
 
 Padded = TypeVar("Padded", bound="Sources")  # not Self, which the shape checks of the tests do not know
@@ -62,31 +63,28 @@ Ids = Sequence[int] | np.ndarray
 
 def collate_sources(sources: Sequence[Ids]) -> Sources:
     """Pad sources to the longest of them."""
-    source, lengths = _pad(sources, last=EOS)
-    return Sources(source, _mask(source, lengths))
+    source, source_mask = _pad(Ragged.of(sources), last=EOS)
+    return Sources(source, source_mask)
 
 
-def collate(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
+def collate(sources: Sequence[Ids] | Ragged, targets: Sequence[Ids] | Ragged) -> Batch:
     """Pad examples to the longest source and the longest target."""
-    source, source_lengths = _pad(sources, last=EOS)
-    target, target_lengths = _pad(targets, last=EOS)
+    sources, targets = (side if isinstance(side, Ragged) else Ragged.of(side) for side in (sources, targets))
+    source, source_mask = _pad(sources, last=EOS)
+    target, target_mask = _pad(targets, last=EOS)
     prefix, _ = _pad(targets, first=BOS)
-    return Batch(source, _mask(source, source_lengths), prefix, target, _mask(target, target_lengths))
+    return Batch(source, source_mask, prefix, target, target_mask)
 
 
-def _pad(sequences: Sequence[Ids], *, first: int | None = None, last: int | None = None) -> tuple[Tensor, np.ndarray]:
-    """All sequences in one array, with `first` before and `last` after each; and their lengths with those."""
-    lengths = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences))
-    padded = np.full((len(sequences), int(lengths.max()) + 1), PAD, dtype=np.int64)
+def _pad(sequences: Ragged, *, first: int | None = None, last: int | None = None) -> tuple[Tensor, Tensor]:
+    """All sequences in one array, with `first` before or `last` after each; and where there is anything."""
+    lengths = sequences.lengths[:, None]
+    place = np.arange(int(lengths.max()) + 1)
+    padded = np.full((len(sequences), len(place)), PAD, dtype=np.int64)
     offset = 0 if first is None else 1
-    for row, sequence in zip(padded, sequences, strict=True):
-        row[offset : offset + len(sequence)] = sequence
+    padded[(place >= offset) & (place < lengths + offset)] = sequences.ids
     if first is not None:
         padded[:, 0] = first
     if last is not None:
-        padded[np.arange(len(sequences)), lengths] = last
-    return torch.from_numpy(padded), lengths + 1
-
-
-def _mask(padded: Tensor, lengths: np.ndarray) -> Tensor:
-    return torch.arange(padded.shape[1]) < torch.from_numpy(lengths)[:, None]
+        padded[place == lengths] = last
+    return torch.from_numpy(padded), torch.from_numpy(place <= lengths)

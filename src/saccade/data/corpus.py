@@ -1,13 +1,12 @@
 """Parallel text as examples, and what is cleaned out of it, counted by reason."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from saccade.data.settings import CleaningSettings, CorpusSettings
 from saccade.text.formats import lines, tsv
-from saccade.text.normalize import normalize
 
 REASONS = {
     "empty": "a side is empty",
@@ -32,15 +31,13 @@ class Example:
     target: str
 
 
-def read(corpus: CorpusSettings, *, key: str = "") -> Iterator[Example]:
-    """The examples as they stand in the files; `key` is the setting that names the corpus, for messages."""
+def read(corpus: CorpusSettings, *, key: str = "") -> Iterator[tuple[str, str]]:
+    """The pairs as they stand in the files; `key` is the setting that names the corpus, for messages."""
     if corpus.file is not None:
-        pairs = tsv.read_pairs(corpus.file, key=key)
-    else:
-        assert corpus.source is not None
-        assert corpus.target is not None
-        pairs = lines.read_pairs(corpus.source, corpus.target, key=key)
-    return (Example(source, target) for source, target in pairs)
+        return tsv.read_pairs(corpus.file, key=key)
+    assert corpus.source is not None
+    assert corpus.target is not None
+    return lines.read_pairs(corpus.source, corpus.target, key=key)
 
 
 @dataclass(slots=True)
@@ -50,6 +47,10 @@ class Dropped:
     count: int
     place: str
     text: str
+
+    @classmethod
+    def of(cls, count: int, first: Example, place: str) -> "Dropped":
+        return cls(count, place, f"{_shorten(first.source)} → {_shorten(first.target)}")
 
 
 @dataclass(slots=True)
@@ -68,10 +69,20 @@ class CleaningReport:
         return self.read - sum(dropped.count for dropped in self.dropped.values())
 
     def drop(self, reason: str, example: Example, place: str) -> None:
+        self.drop_many(reason, Dropped.of(1, example, place))
+
+    def add(self, later: "CleaningReport") -> None:
+        """Add what happened to pairs that come after these."""
+        self.read += later.read
+        self.copies_kept += later.copies_kept
+        for reason, dropped in later.dropped.items():
+            self.drop_many(reason, dropped)
+
+    def drop_many(self, reason: str, dropped: Dropped) -> None:
         if reason in self.dropped:
-            self.dropped[reason].count += 1
-        else:
-            self.dropped[reason] = Dropped(1, place, f"{_shorten(example.source)} → {_shorten(example.target)}")
+            self.dropped[reason].count += dropped.count
+        elif dropped.count:
+            self.dropped[reason] = dropped
 
     def table(self) -> list[tuple[str, int, str]]:
         """Rows of what, how many, and the first example of it."""
@@ -105,48 +116,23 @@ class CleaningReport:
         return cls(**{**values, "dropped": dropped})
 
 
-class Cleaner:
-    """Cleans corpora one after another, duplicates across them included; `report` counts what it does."""
+def reason_to_drop(example: Example, settings: CleaningSettings) -> str | None:
+    """Why a normalised pair is left out, whatever came before it; duplicates are found later."""
+    shorter, longer = sorted((len(example.source), len(example.target)))
+    if shorter == 0:
+        return "empty"
+    if longer > settings.max_characters:
+        return "characters"
+    if longer > _SHORT and longer > settings.max_ratio * shorter:
+        return "ratio"
+    if settings.drop_copies and example.source == example.target:
+        return "copy"
+    return None
 
-    def __init__(self, settings: CleaningSettings) -> None:
-        self.report = CleaningReport()
-        self._settings = settings
-        self._seen: set[bytes] = set()
 
-    def clean(self, examples: Iterable[Example], origin: str) -> Iterator[tuple[Example, str]]:
-        """Normalised examples that pass, each with its place: `origin` and the line number."""
-        for number, raw in enumerate(examples, start=1):
-            example = Example(normalize(raw.source), normalize(raw.target))
-            place = f"{origin}:{number}"
-            self.report.read += 1
-            if reason := self._reason(example):
-                self.report.drop(reason, example, place)
-            else:
-                self.report.copies_kept += example.source == example.target
-                yield example, place
-
-    def _reason(self, example: Example) -> str | None:
-        settings = self._settings
-        shorter, longer = sorted((len(example.source), len(example.target)))
-        if shorter == 0:
-            return "empty"
-        if longer > settings.max_characters:
-            return "characters"
-        if longer > _SHORT and longer > settings.max_ratio * shorter:
-            return "ratio"
-        if settings.drop_copies and example.source == example.target:
-            return "copy"
-        if settings.deduplicate and self._seen_before(example):
-            return "duplicate"
-        return None
-
-    def _seen_before(self, example: Example) -> bool:
-        # Eight bytes instead of the text: among ten million pairs, one wrong match in about 400,000 corpora.
-        text = f"{example.source}\t{example.target}".encode()
-        digest = hashlib.blake2b(text, digest_size=8).digest()
-        seen = digest in self._seen
-        self._seen.add(digest)
-        return seen
+def digest(text: str) -> int:
+    """Eight bytes instead of a text: among ten million, one wrong match in about 400,000 corpora."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 def _shorten(text: str, limit: int = 40) -> str:

@@ -1,43 +1,47 @@
 """Text files to an encoded corpus on disk: clean, hold out, learn tokenizers, encode.
 
-A prepared directory appears whole or not at all:
+A prepared directory appears whole or not at all; until then, what is done lies in a hidden neighbour, `.NAME.building`,
+from which the same command continues after any interruption. The directory holds:
   prepared.json                       version, fingerprint of the inputs, settings, cleaning report
   tokenizer.spm                       or source.spm and target.spm
   train/                              the token store
   valid.source.txt, valid.target.txt  raw text, as scores are computed on raw text
 """
 
+import fcntl
 import hashlib
 import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
-from itertools import compress, islice
+from dataclasses import dataclass, replace
+from itertools import chain, count, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from saccade import settings
-from saccade.data.corpus import Cleaner, CleaningReport, Example, read
+from saccade.data import chunks
+from saccade.data.corpus import CleaningReport, Example, read
 from saccade.data.settings import CorpusSettings, DataSettings
 from saccade.data.store import StoreWriter, TokenStore
+from saccade.data.workers import in_order, num_workers
 from saccade.errors import DataError, ModelError, OutputExists
 from saccade.text.formats.lines import read_pairs
-from saccade.text.formats.opening import open_bytes, open_text
+from saccade.text.formats.opening import open_bytes
 from saccade.text.normalize import normalize
-from saccade.text.tokenizer import Tokenizer, Tokenizers, TokenizerSettings
+from saccade.text.tokenizer import Tokenizers, TokenizerSettings
 
-VERSION = 1
+VERSION = 2
 _META = "prepared.json"
-_CHUNK = 10_000  # pairs that are encoded and reported at a time
+_CHUNK = 20_000  # pairs that are cleaned or encoded at a time, and done again at most after an interruption
+_FEW = 4  # chunks; fewer are done before a second process has started
 
 Progress = Callable[[str, int, int | None], None]
-"""Called with a stage (`cleaning`, `learning`, `encoding`), the pairs done, and their number if known."""
-
-T = TypeVar("T")
+"""Called with a stage (`cleaning`, `learning`, `encoding`), the pairs done, and their number if known. The first call
+of a stage tells how many an earlier, interrupted preparation had done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +71,7 @@ class Prepared:
     @property
     def digest(self) -> str:
         """Tells this encoded corpus from any other, so that a run never goes on with another one."""
-        meta = json.dumps(asdict(self.train.meta), sort_keys=True)
-        return hashlib.sha256(meta.encode()).hexdigest()
+        return self.train.meta.digest
 
 
 def prepare(
@@ -94,8 +97,8 @@ def prepare(
             f"{directory} must be new, empty or a prepared corpus, which is then replaced, but it is none of "
             "these. Choose another path or remove it."
         )
-    with _built_aside(directory) as building:
-        report = _build(data, tokenizer, building, seed, reuse, progress)
+    with _built_aside(directory, fingerprint) as building:
+        report = _build(_Job(data, tokenizer, building, seed, reuse, progress))
         meta = {
             "version": VERSION,
             "fingerprint": fingerprint,
@@ -103,79 +106,103 @@ def prepare(
             "report": report.to_json(),
         }
         text = json.dumps(meta, indent=1, default=str)
-        (building / _META).write_text(text, encoding="utf-8")
+        (building / "corpus" / _META).write_text(text, encoding="utf-8")
     return Prepared.open(directory)
 
 
-def _build(
-    data: DataSettings,
-    tokenizer: TokenizerSettings,
-    building: Path,
-    seed: int,
-    reuse: Tokenizers | None,
-    progress: Progress,
-) -> CleaningReport:
-    cleaned = building / "clean.tsv"
-    report = _clean(data, cleaned, progress)
-    valid = _read_valid(data.valid, report) if data.valid else _hold_out(data, cleaned, report, seed)
-    _write_lines(building / "valid.source.txt", (example.source for example in valid))
-    _write_lines(building / "valid.target.txt", (example.target for example in valid))
-    progress("learning", 0, None)
-    tokenizers = reuse or _learn(cleaned, tokenizer, seed)
-    tokenizers.save(building)
-    _encode(cleaned, tokenizers, data.max_tokens, report, building / "train", progress)
-    cleaned.unlink()
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What is asked for, and the directory it is built in."""
+
+    data: DataSettings
+    tokenizer: TokenizerSettings
+    building: Path
+    seed: int
+    reuse: Tokenizers | None
+    progress: Progress
+
+    def directory(self, name: str) -> Path:
+        path = self.building / name
+        path.mkdir(exist_ok=True)
+        return path
+
+
+def _build(job: _Job) -> CleaningReport:
+    shutil.rmtree(job.building / "corpus", ignore_errors=True)  # cut short; it is put together anew in no time
+    corpus = job.directory("corpus")
+    cleaned = _clean(job)
+    report = cleaned.report
+    _refuse_empty(job.data, report)
+    kept = _without_duplicates(job.data, cleaned)
+    valid = _read_valid(job.data.valid, report) if job.data.valid else _hold_out(job, cleaned, kept)
+    _refuse_empty(job.data, report)
+    _write_lines(corpus / "valid.source.txt", (example.source for example in valid))
+    _write_lines(corpus / "valid.target.txt", (example.target for example in valid))
+    tokenizers = _learn(job, cleaned, kept)
+    tokenizers.save(corpus)
+    _encode(job, cleaned, kept, tokenizers, corpus / "train")
     return report
 
 
-def _clean(data: DataSettings, cleaned: Path, progress: Progress) -> CleaningReport:
-    """Write what passes as lines of source, target and place: normalised text has no tab and no newline."""
-    cleaner = Cleaner(data.cleaning)
+def _clean(job: _Job) -> chunks.Cleaned:
+    """Clean chunk by chunk. The files are read from their beginning in any case: what costs time is cleaning."""
+    directory = job.directory("clean")
+    done = sum(chunks.num_read(path) for path in directory.glob("*.npz"))
+    job.progress("cleaning", done, None)
+    paths: list[Path] = []
+    tasks = _raw_chunks(job.data, directory, paths)
+    head = list(islice(tasks, _FEW))
+    for num_read in in_order(chunks.clean, chain(head, tasks), num_workers() if len(head) == _FEW else 0):
+        done += num_read
+        job.progress("cleaning", done, None)
+    cleaned = chunks.Cleaned(paths)
+    job.progress("cleaning", cleaned.report.read, cleaned.report.read)
+    return cleaned
 
-    def rows() -> Iterator[str]:
-        for number, corpus in enumerate(data.train):
-            examples = read(corpus, key=f"data.train[{number}]")
-            for chunk in _chunks(cleaner.clean(examples, normalize(corpus.paths[0].name)), _CHUNK):
-                yield from (f"{example.source}\t{example.target}\t{place}" for example, place in chunk)
-                progress("cleaning", cleaner.report.read, None)
 
-    _write_lines(cleaned, rows())
-    progress("cleaning", cleaner.report.read, cleaner.report.read)
-    _refuse_empty(data, cleaner.report)
-    return cleaner.report
+def _raw_chunks(data: DataSettings, directory: Path, paths: list[Path]) -> Iterator[chunks.RawChunk]:
+    """The chunks that are still to be cleaned; the files of all of them are appended to `paths`."""
+    for number, corpus in enumerate(data.train):
+        examples = read(corpus, key=f"data.train[{number}]")
+        origin = normalize(corpus.paths[0].name)
+        for first_line in count(1, _CHUNK):
+            if not (pairs := list(islice(examples, _CHUNK))):
+                break
+            paths.append(directory / f"{len(paths):06}.npz")
+            if chunks.num_read(paths[-1]) != len(pairs):
+                yield chunks.RawChunk(paths[-1], number, origin, first_line, pairs, data.cleaning)
 
 
-def _hold_out(data: DataSettings, cleaned: Path, report: CleaningReport, seed: int) -> list[Example]:
-    """Take pairs out of the cleaned file, and with them every other pair of the same source."""
+def _without_duplicates(data: DataSettings, cleaned: chunks.Cleaned) -> chunks.Mask:
+    """Which rows are the first of their kind; the report is told of the others."""
+    kept = chunks.first_of_equals(cleaned.column("pairs")) if data.cleaning.deduplicate else np.ones(len(cleaned), bool)
+    cleaned.drop("duplicate", np.flatnonzero(~kept), cleaned.report)
+    cleaned.report.copies_kept = int((cleaned.column("copies") & kept).sum())
+    return kept
+
+
+def _hold_out(job: _Job, cleaned: chunks.Cleaned, kept: chunks.Mask) -> list[Example]:
+    """Take pairs out of `kept`, and with them every other pair of the same source."""
+    data, report = job.data, cleaned.report
     if 2 * data.hold_out > report.kept:
         raise DataError(
             f"data.hold_out must leave at least half of the corpus to learn from, but it is {data.hold_out}, "
             f"and {report.kept} pairs are left after cleaning. Lower data.hold_out, give more data, or name "
             "a validation corpus as data.valid."
         )
-    rng = np.random.default_rng(seed)
-    chosen = set(rng.choice(report.kept, data.hold_out, replace=False).tolist())
-    held_out = [example for row, (example, _) in enumerate(_rows(cleaned)) if row in chosen]
-    sources = {example.source for example in held_out}
-
-    def rows() -> Iterator[str]:
-        for row, (example, place) in enumerate(_rows(cleaned)):
-            if row in chosen:
-                report.drop("held_out", example, place)
-            elif example.source in sources:
-                report.drop("held_out_source", example, place)
-            else:
-                yield f"{example.source}\t{example.target}\t{place}"
-
-    remaining = cleaned.with_name("remaining.tsv")
-    _write_lines(remaining, rows())
-    remaining.replace(cleaned)
-    _refuse_empty(data, report)
-    return held_out
+    rng = np.random.default_rng(job.seed)
+    chosen = np.flatnonzero(kept)[np.sort(rng.choice(report.kept, data.hold_out, replace=False))]
+    sources = cleaned.column("sources")
+    kept[chosen] = False
+    same_source = np.flatnonzero(kept & np.isin(sources, sources[chosen]))
+    kept[same_source] = False
+    cleaned.drop("held_out", chosen, report)
+    cleaned.drop("held_out_source", same_source, report)
+    return [example for example, _ in cleaned.take(chosen)]
 
 
 def _read_valid(corpus: CorpusSettings, report: CleaningReport) -> list[Example]:
-    examples = list(read(corpus, key="data.valid"))
+    examples = [Example(*pair) for pair in read(corpus, key="data.valid")]
     valid = [example for example in examples if normalize(example.source) and normalize(example.target)]
     report.blank_valid = len(examples) - len(valid)
     if not valid:
@@ -187,41 +214,58 @@ def _read_valid(corpus: CorpusSettings, report: CleaningReport) -> list[Example]
     return valid
 
 
-def _learn(cleaned: Path, tokenizer: TokenizerSettings, seed: int) -> Tokenizers:
-    sources = (example.source for example, _ in _rows(cleaned))
-    targets = (example.target for example, _ in _rows(cleaned))
-    if tokenizer.shared:
-        both = (text for example, _ in _rows(cleaned) for text in (example.source, example.target))
-        learned = Tokenizer.learn(both, tokenizer, seed)
-        return Tokenizers(learned, learned)
-    return Tokenizers(Tokenizer.learn(sources, tokenizer, seed), Tokenizer.learn(targets, tokenizer, seed))
+def _learn(job: _Job, cleaned: chunks.Cleaned, kept: chunks.Mask) -> Tokenizers:
+    job.progress("learning", 0, None)
+    directory = job.directory("tokenizers")
+    if job.reuse:
+        job.reuse.save(directory)
+        return job.reuse
+    files = {"tokenizer": (True, True)} if job.tokenizer.shared else {"source": (True, False), "target": (False, True)}
+    lessons = []
+    for name, sides in files.items():
+        chosen = chunks.sampled(kept[:, None] & np.array(sides), job.tokenizer.max_sentences, job.seed)
+        path = directory / f"{name}.spm"
+        if not path.exists():
+            lessons.append(chunks.Lesson(path, cleaned.paths, cleaned.split(chosen), job.tokenizer, job.seed))
+    # In a process of its own, a long lesson can be interrupted, and two go side by side.
+    list(in_order(chunks.learn, lessons, len(lessons) if len(cleaned.paths) >= _FEW else 0))
+    return Tokenizers.load(directory)
 
 
-def _encode(
-    cleaned: Path,
-    tokenizers: Tokenizers,
-    max_tokens: int,
-    report: CleaningReport,
-    directory: Path,
-    progress: Progress,
-) -> None:
-    total = report.kept
-    vocabulary = max(len(tokenizers.source), len(tokenizers.target))
-    done = 0
-    with StoreWriter(directory, vocabulary=vocabulary, tokenizers=tokenizers.checksums) as writer:
-        for chunk in _chunks(_rows(cleaned), _CHUNK):
-            sources = tokenizers.source.encode_many(example.source for example, _ in chunk)
-            targets = tokenizers.target.encode_many(example.target for example, _ in chunk)
-            fits = [max(len(s), len(t)) <= max_tokens for s, t in zip(sources, targets, strict=True)]
-            writer.write(list(compress(sources, fits)), list(compress(targets, fits)))
-            for (example, place), fit in zip(chunk, fits, strict=True):
-                if not fit:
-                    report.drop("tokens", example, place)
-            done += len(chunk)
-            progress("encoding", done, total)
+def _encode(job: _Job, cleaned: chunks.Cleaned, kept: chunks.Mask, tokenizers: Tokenizers, directory: Path) -> None:
+    """Encode chunk by chunk, and put the store together from them in order."""
+    report, encoded = cleaned.report, job.directory("encoded")
+    total, done = report.kept, 0
+    workers = num_workers() if len(cleaned.paths) >= _FEW else 0
+    threads = 1 if workers else num_workers()
+    job.progress("encoding", sum(chunks.num_encoded(encoded / path.name) for path in cleaned.paths), total)
+    tasks = (
+        chunks.CleanChunk(
+            encoded / path.name,
+            path,
+            rows,
+            job.building / "tokenizers",
+            tokenizers.checksums,
+            job.data.max_tokens,
+            threads,
+        )
+        for path, rows in zip(cleaned.paths, cleaned.split(kept), strict=True)
+    )
+    with StoreWriter(
+        directory,
+        vocabulary=max(len(tokenizers.source), len(tokenizers.target)),
+        tokenizers=tokenizers.checksums,
+        corpora=[normalize(corpus.paths[0].name) for corpus in job.data.train],
+    ) as writer:
+        for path in in_order(chunks.encode, tasks, workers):
+            chunk = chunks.EncodedChunk.open(path)
+            writer.write(chunk.source, chunk.target, chunk.corpus, chunk.lines)
+            report.add(chunk.report)
+            done += chunk.num_rows
+            job.progress("encoding", done, total)
     if not report.kept:
         raise DataError(
-            f"data.max_tokens must leave something to learn from, but it is {max_tokens} and no pair is so "
+            f"data.max_tokens must leave something to learn from, but it is {job.data.max_tokens} and no pair is so "
             f"short: {report.in_words()}. Raise it."
         )
 
@@ -235,21 +279,9 @@ def _refuse_empty(data: DataSettings, report: CleaningReport) -> None:
         )
 
 
-def _rows(cleaned: Path) -> Iterator[tuple[Example, str]]:
-    for line in open_text(cleaned):
-        source, target, place = line.split("\t")
-        yield Example(source, target), place
-
-
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(f"{line}\n" for line in lines)
-
-
-def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
-        yield chunk
 
 
 def _fingerprint(data: DataSettings, tokenizer: TokenizerSettings, seed: int, reuse: Tokenizers | None) -> str:
@@ -264,6 +296,9 @@ def _fingerprint(data: DataSettings, tokenizer: TokenizerSettings, seed: int, re
                 status = os.fstat(file.fileno())
             files.append((str(path), status.st_size, status.st_mtime_ns))
     reused = reuse and reuse.checksums
+    # These matter in training only.
+    data = replace(data, train=tuple(replace(corpus, weight=1.0) for corpus in data.train))
+    tokenizer = replace(tokenizer, sampling=0.0)
     inputs = [VERSION, settings.table(data), settings.table(tokenizer), seed, reused, files]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True, default=str).encode()).hexdigest()
 
@@ -293,18 +328,40 @@ def _is_current(directory: Path, fingerprint: str) -> bool:
 
 
 @contextmanager
-def _built_aside(directory: Path) -> Iterator[Path]:
-    """A temporary neighbour of `directory` that takes its place at a normal end and vanishes otherwise."""
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    building, old = (directory.with_name(f".{directory.name}.{os.getpid()}.{state}") for state in ("partial", "old"))
-    for leftover in (building, old):  # of a killed process that had the same number
-        shutil.rmtree(leftover, ignore_errors=True)
-    building.mkdir()
-    try:
-        yield building
+def _built_aside(directory: Path, fingerprint: str) -> Iterator[Path]:
+    """A hidden neighbour of `directory`, whose `corpus` takes its place at a normal end.
+
+    It stays when the work is interrupted, and is found again by whoever wants the same; but not when the data are to
+    blame, as they will have to change.
+    """
+    building = directory.with_name(f".{directory.name}.building")
+    building.mkdir(parents=True, exist_ok=True)
+    with (building / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DataError(
+                f"{directory} must be prepared by one process at a time, but another is at it. Wait until it has "
+                "ended, or stop it: what it has done is kept."
+            ) from None
+        claim = building / "fingerprint"
+        if not claim.exists() or claim.read_text(encoding="utf-8") != fingerprint:
+            _empty(building, but="lock")
+            claim.write_text(fingerprint, encoding="utf-8")
+        try:
+            yield building
+        except DataError:
+            shutil.rmtree(building)
+            raise
         if directory.exists():
-            directory.rename(old)
-        building.rename(directory)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+            directory.rename(building / "old")
+        (building / "corpus").rename(directory)
+        shutil.rmtree(building)
+
+
+def _empty(directory: Path, but: str) -> None:
+    for path in directory.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != but:
+            path.unlink()

@@ -36,18 +36,23 @@ class Sampler:
         rank: int = 0,
         world: int = 1,
         pool: int = 100,
+        weights: NDArray[np.float64] | None = None,
     ) -> None:
         """`lengths` has a row for every example: source, target. Rows times the longest side, one special
         included, stay within `max_tokens`; an example that is longer alone makes a batch of its own. Sorting
         is done in pools of about `pool` batches: larger ones pad less, smaller ones give an example more new
-        companions from epoch to epoch.
+        companions from epoch to epoch. An example of weight 2.5 comes twice in every epoch and once more in
+        every other one on average; without `weights`, each comes once.
         """
         self._lengths = lengths
-        self._widths = lengths.max(axis=1, initial=0) + 1
+        source, target = lengths.T
+        self._widths = np.maximum(source, target) + 1
+        self._surplus = target - source
         self._max_tokens = max_tokens
         self._seed = seed
         self._rank = rank
         self._world = world
+        self._weights = weights
         self._pool_size = max(1, int(pool * max_tokens / self._widths.mean())) if len(lengths) else 1
 
     def epoch(self, epoch: int) -> list[Indices]:
@@ -55,7 +60,7 @@ class Sampler:
         batches is not complete, it is left out of this epoch.
         """
         rng = np.random.default_rng((self._seed, epoch))
-        order = self._pooled(rng.permutation(len(self._lengths)))
+        order = self._pooled(self._shuffled(rng, epoch))
         batches = self._cut(order)
         shuffled = rng.permutation(len(batches))
         even = len(batches) - len(batches) % self._world
@@ -76,16 +81,36 @@ class Sampler:
                 yield Position(epoch, done), batch
             skipped = 0
 
+    def _shuffled(self, rng: np.random.Generator, epoch: int) -> Indices:
+        """The examples of an epoch in an order by chance."""
+        if self._weights is None:
+            return rng.permutation(len(self._lengths))
+        times = np.floor(self._weights)
+        times += np.random.default_rng((self._seed, epoch, 1)).random(len(times)) < self._weights - times
+        return rng.permutation(np.repeat(np.arange(len(times)), times.astype(np.int64)))
+
     def _pooled(self, order: Indices) -> Indices:
         """Sort by width within pools, and by how much one side is longer within a width.
 
         Every other pool and every other width run backwards, so that neighbours are alike at the seams too.
         On Multi30k in batches of 4096 this pads 4.5 %; sorting by target, then source, pads 9 %.
         """
-        pool = np.arange(len(order)) // self._pool_size
+        number = np.arange(len(order))
+        pool = number // self._pool_size
         width = self._widths[order]
-        source, target = self._lengths[order].T
-        return order[np.lexsort(((target - source) * _alternating(width), width * _alternating(pool), pool))]
+        surplus = self._surplus[order] * _alternating(width)
+        width *= _alternating(pool)
+        # One number holds all that is compared, the place last, which makes the order unique: numpy's fastest sort will
+        # do. Comparing one thing after another, as below, takes five million examples 2.8 seconds instead of 1.1.
+        key, bits = number % self._pool_size, (self._pool_size - 1).bit_length()
+        for part in (surplus, width, pool):
+            least, most = (int(part.min()), int(part.max())) if len(part) else (0, 0)
+            key += (part - least) << bits
+            bits += (most - least).bit_length()
+        if bits > 63:  # sentences of millions of tokens
+            return order[np.lexsort((surplus, width, pool))]
+        key.sort()
+        return order[pool * self._pool_size + (key & ((1 << (self._pool_size - 1).bit_length()) - 1))]
 
     def _cut(self, order: Indices) -> list[Indices]:
         widths = self._widths[order]

@@ -1,5 +1,6 @@
 """Settings of corpora: which files, what is cleaned away, what is kept for validation."""
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +16,13 @@ class CorpusSettings:
     file: Path | None = None
     """Instead of both: a TSV file, in each line a source sentence, a tab and its translation."""
 
+    weight: float = 1.0
+    """How often each pair is seen in an epoch: 2 means twice, 0.5 in every other epoch on average, drawn anew each
+    time."""
+
     def __post_init__(self) -> None:
+        if not 0 < self.weight < math.inf:
+            raise ValueError(f"weight must be above 0, not {self.weight}")
         given = list(self.files)
         if given not in (["source", "target"], ["file"]):
             found = " and ".join(given) or "none of them"

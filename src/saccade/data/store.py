@@ -14,9 +14,30 @@ from numpy.typing import NDArray
 
 from saccade.errors import DataError
 
-VERSION = 1
+VERSION = 2
 _META = "store.json"
 _SIDES = ("source", "target")
+_PLACES = "places"
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Sequences of unequal lengths, one behind another in a flat array."""
+
+    ids: NDArray[Any]
+    lengths: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sequences: Sequence[Sequence[int] | NDArray[Any]], dtype: Any = np.int64) -> "Ragged":
+        lengths = np.fromiter(map(len, sequences), np.int64, count=len(sequences))
+        return cls(np.fromiter(chain.from_iterable(sequences), dtype, count=int(lengths.sum())), lengths)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def lists(self) -> list[list[int]]:
+        """Each sequence by itself."""
+        return [part.tolist() for part in np.split(self.ids, np.cumsum(self.lengths)[:-1])] if len(self) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,35 +49,54 @@ class StoreMeta:
     dtype: str
     tokenizers: tuple[str, str]
     """Checksums of the source's and the target's tokenizer."""
+    corpora: tuple[str, ...]
+    """A name for each corpus, to tell places."""
     sizes: dict[str, int]
     """Bytes of each file."""
     checksums: dict[str, str]
     """sha256 of each file, taken while writing; tells corpora apart and is not recomputed at opening."""
 
+    @property
+    def digest(self) -> str:
+        """Tells the encoded text from any other. Places are left out, as nothing is learned from them: a run that
+        began when a store had none, in version 1, goes on.
+        """
+        content = asdict(self) | {"version": 1}
+        del content["corpora"]
+        for table in ("sizes", "checksums"):
+            content[table] = {name: value for name, value in content[table].items() if name != _PLACES}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
 
 class StoreWriter:
     """Writes a store as a context manager; without a normal end there is no `store.json`, hence no store."""
 
-    def __init__(self, directory: Path, *, vocabulary: int, tokenizers: tuple[str, str]) -> None:
+    def __init__(
+        self, directory: Path, *, vocabulary: int, tokenizers: tuple[str, str], corpora: Sequence[str]
+    ) -> None:
         directory.mkdir(parents=True)
         self._directory = directory
-        self._dtype = np.dtype("<u2" if vocabulary <= 65535 else "<u4")
+        self._dtype = id_type(vocabulary)
         self._tokenizers = tokenizers
+        self._corpora = tuple(corpora)
         self._num_examples = 0
         self._ends = dict.fromkeys(_SIDES, 0)
         names = [f"{side}.{part}" for side in _SIDES for part in ("ids", "offsets")]
-        self._files = {name: _HashedFile(directory / name) for name in names}
+        self._files = {name: _HashedFile(directory / name) for name in (*names, _PLACES)}
         for side in _SIDES:
             self._files[f"{side}.offsets"].append(np.zeros(1, "<i8"))
 
-    def write(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> None:
-        """Append examples, source and target ids side by side."""
-        assert len(sources) == len(targets)
-        for side, rows in zip(_SIDES, (sources, targets), strict=True):
-            offsets = self._ends[side] + np.cumsum([len(row) for row in rows], dtype="<i8")
-            self._files[f"{side}.ids"].append(np.fromiter(chain.from_iterable(rows), self._dtype))
+    def write(self, sources: Ragged, targets: Ragged, corpus: int, lines: NDArray[Any]) -> None:
+        """Append examples of one corpus, source and target side by side, with their line numbers."""
+        assert len(sources) == len(targets) == len(lines)
+        for side, texts in zip(_SIDES, (sources, targets), strict=True):
+            offsets = self._ends[side] + np.cumsum(texts.lengths, dtype="<i8")
+            self._files[f"{side}.ids"].append(texts.ids.astype(self._dtype, copy=False))
             self._files[f"{side}.offsets"].append(offsets)
-            self._ends[side] = int(offsets[-1]) if len(rows) else self._ends[side]
+            self._ends[side] = int(offsets[-1]) if len(texts) else self._ends[side]
+        places = np.empty((len(lines), 2), "<u4")
+        places[:, 0], places[:, 1] = corpus, lines
+        self._files[_PLACES].append(places)
         self._num_examples += len(sources)
 
     def __enter__(self) -> "StoreWriter":
@@ -73,6 +113,7 @@ class StoreWriter:
                 num_examples=self._num_examples,
                 dtype=self._dtype.str,
                 tokenizers=self._tokenizers,
+                corpora=self._corpora,
                 sizes={name: file.size for name, file in self._files.items()},
                 checksums={name: file.checksum for name, file in self._files.items()},
             )
@@ -87,6 +128,7 @@ class TokenStore:
         self.meta = _read_meta(directory)
         self._ids = [self._map(f"{side}.ids", self.meta.dtype) for side in _SIDES]
         self._offsets = [self._map(f"{side}.offsets", "<i8") for side in _SIDES]
+        self._places = self._map(_PLACES, "<u4").reshape(-1, 2)
 
     def __len__(self) -> int:
         return self.meta.num_examples
@@ -99,10 +141,32 @@ class TokenStore:
         )
         return source, target
 
+    def batch(self, rows: NDArray[np.int64]) -> tuple[Ragged, Ragged]:
+        """Sources and targets of many rows, gathered at once."""
+        source, target = (_gather(ids, offsets, rows) for ids, offsets in zip(self._ids, self._offsets, strict=True))
+        return source, target
+
+    def place(self, row: int) -> str:
+        """Where an example comes from: the corpus and the line, such as `train.en:16510`."""
+        corpus, line = self._places[row].tolist()
+        return f"{self.meta.corpora[corpus]}:{line}"
+
+    def weights(self, of_corpora: Sequence[float]) -> NDArray[np.float64] | None:
+        """Every example's weight, given that of each corpus; None if all of them count once."""
+        if all(weight == 1 for weight in of_corpora):
+            return None
+        return np.take(np.array(of_corpora, np.float64), self._places[:, 0])
+
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Number of source and of target tokens of every example: one row each, two columns."""
         return np.stack([np.diff(offsets) for offsets in self._offsets], axis=1)
+
+    @property
+    def num_tokens(self) -> tuple[int, int]:
+        """Tokens of all sources and of all targets."""
+        source, target = (len(ids) for ids in self._ids)
+        return source, target
 
     def _map(self, name: str, dtype: str) -> NDArray[Any]:
         path = self.directory / name
@@ -115,6 +179,19 @@ class TokenStore:
             )
         # An empty file cannot be mapped. A plain array over the map is sliced faster than a memmap.
         return np.asarray(np.memmap(path, dtype, mode="r")) if size else np.empty(0, dtype)
+
+
+def id_type(vocabulary: int) -> np.dtype[Any]:
+    """Ids take two bytes while they can."""
+    return np.dtype("<u2" if vocabulary <= 65535 else "<u4")
+
+
+def _gather(ids: NDArray[Any], offsets: NDArray[Any], rows: NDArray[np.int64]) -> Ragged:
+    starts = offsets[rows]
+    lengths = offsets[rows + 1] - starts
+    # From a place in the batch to one in the file: both advance together within a row.
+    shifts = starts - (np.cumsum(lengths) - lengths)
+    return Ragged(ids[np.arange(lengths.sum()) + np.repeat(shifts, lengths)], lengths)
 
 
 class _HashedFile:
@@ -142,7 +219,8 @@ def _read_meta(directory: Path) -> StoreMeta:
         values = json.loads((directory / _META).read_text(encoding="utf-8"))
         version = values["version"]
         if version == VERSION:
-            return StoreMeta(**values | {"tokenizers": tuple(values["tokenizers"])})
+            listed = {name: tuple(values[name]) for name in ("tokenizers", "corpora")}
+            return StoreMeta(**values | listed)
     except (OSError, ValueError, KeyError, TypeError):
         raise DataError(
             f"{directory} must be a token store, but its {_META} is missing or damaged. Run `saccade prepare` again."
