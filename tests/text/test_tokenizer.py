@@ -122,7 +122,16 @@ def test_digits_can_be_split(learn: Learn) -> None:
     assert all(sum(map(str.isdigit, piece)) <= 1 for piece in pieces)
 
 
-@pytest.mark.parametrize("changes", [{"vocabulary": 4}, {"character_coverage": 1.5}, {"max_sentences": 0}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"vocabulary": 4},
+        {"character_coverage": 1.5},
+        {"max_sentences": 0},
+        {"sampling": 1.0},
+        {"sampling": 0.1, "kind": "char"},
+    ],
+)
 def test_settings_out_of_range_are_refused(changes: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(changes))} must be"):
         TokenizerSettings(**changes)  # type: ignore[arg-type]

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TypeVar
 
+import numpy as np
+
 from saccade.data.batch import Batch, collate
 from saccade.data.sampler import Indices, Position, Sampler
-from saccade.data.store import TokenStore
+from saccade.data.store import Ragged, TokenStore
+from saccade.text.tokenizer import Tokenizer, Tokenizers
 
 T = TypeVar("T")
 
@@ -24,9 +27,40 @@ class Loaded:
     batch: Batch
 
 
-def load(store: TokenStore, sampler: Sampler, start: Position) -> Iterator[Loaded]:
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """Subword regularisation: what a batch is cut into is a function of the seed and the batch's position."""
+
+    tokenizers: Tokenizers
+    rate: float
+    """See `TokenizerSettings.sampling`; 0 leaves everything as it is."""
+    seed: int
+    max_tokens: int
+    """A text that would get longer than this stays as it is."""
+
+    def __call__(self, position: Position, source: Ragged, target: Ragged) -> tuple[Ragged, Ragged]:
+        if not self.rate:
+            return source, target
+        seeds = np.random.SeedSequence((self.seed, position.epoch, position.batch)).generate_state(2)
+        return (
+            self._cut(self.tokenizers.source, source, int(seeds[0])),
+            self._cut(self.tokenizers.target, target, int(seeds[1])),
+        )
+
+    def _cut(self, tokenizer: Tokenizer, texts: Ragged, seed: int) -> Ragged:
+        stored = texts.lists()
+        sampled = tokenizer.resample(stored, self.rate, seed)
+        return Ragged.of(
+            [new if len(new) <= self.max_tokens else old for old, new in zip(stored, sampled, strict=True)]
+        )
+
+
+def load(store: TokenStore, sampler: Sampler, start: Position, resampled: Resampling) -> Iterator[Loaded]:
     """Without end, from a position on."""
-    return ahead(Loaded(position, rows, collate(*store.batch(rows))) for position, rows in sampler.batches(start))
+    return ahead(
+        Loaded(position, rows, collate(*resampled(position, *store.batch(rows))))
+        for position, rows in sampler.batches(start)
+    )
 
 
 def ahead(items: Iterable[T], depth: int = 4) -> Iterator[T]:

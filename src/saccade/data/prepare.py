@@ -296,7 +296,9 @@ def _fingerprint(data: DataSettings, tokenizer: TokenizerSettings, seed: int, re
                 status = os.fstat(file.fileno())
             files.append((str(path), status.st_size, status.st_mtime_ns))
     reused = reuse and reuse.checksums
-    data = replace(data, train=tuple(replace(corpus, weight=1.0) for corpus in data.train))  # matters in training only
+    # These matter in training only.
+    data = replace(data, train=tuple(replace(corpus, weight=1.0) for corpus in data.train))
+    tokenizer = replace(tokenizer, sampling=0.0)
     inputs = [VERSION, settings.table(data), settings.table(tokenizer), seed, reused, files]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True, default=str).encode()).hexdigest()
 
