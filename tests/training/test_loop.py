@@ -172,7 +172,7 @@ def test_the_baseline_begins_as_the_first_mean_and_moves_by_a_tenth(
     attention = replace(toy.HARD.attention, reward=0.3, entropy=0.01)
     recipe = toy.recipe(tmp_path / "run", prepared, model=replace(toy.HARD, attention=attention), accumulate=2)
     training = Training(Run(recipe.run, recipe), prepared)
-    batches = training.sampler.batches(Position())
+    batches = training._batches(Position())
     for _ in range(2):  # of two batches each
         training._update(batches)
     first, second, third, fourth = rewards
@@ -189,7 +189,7 @@ def test_what_is_rewarded_moves_the_score(prepared: Prepared, tmp_path: Path):
         attention = replace(toy.HARD.attention, sampling=1.0, reward=reward, entropy=0.0)
         recipe = toy.recipe(tmp_path / "run", prepared, model=replace(toy.HARD, attention=attention), clip_norm=0.0)
         training = Training(Run(recipe.run, recipe), prepared)
-        training._update(training.sampler.batches(Position()))
+        training._update(training._batches(Position()))
         gradients[reward] = training.model.decoder.cross_attention.score.of_key.weight.grad
     assert not gradients[0.0].any()
     assert bool(gradients[0.5].any())
@@ -324,7 +324,7 @@ def test_two_batches_accumulated_are_one_of_both(prepared: Prepared, tmp_path: P
 def test_large_gradients_are_clipped(clip_norm: float, prepared: Prepared, tmp_path: Path):
     recipe = toy.recipe(tmp_path / "run", prepared, clip_norm=clip_norm)
     training = Training(Run(recipe.run, recipe), prepared)
-    training._update(training.sampler.batches(Position()))
+    training._update(training._batches(Position()))
     squares = sum(parameter.grad.square().sum().item() for parameter in training.model.parameters())
     assert squares**0.5 == pytest.approx(0.01, rel=1e-3) if clip_norm else squares**0.5 > 0.1
 

@@ -14,9 +14,10 @@ from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from saccade import settings
-from saccade.data.batch import Batch, collate
+from saccade.data.batch import Batch
+from saccade.data.loader import Loaded, Resampling, load
 from saccade.data.prepare import Prepared
-from saccade.data.sampler import Indices, Position, Sampler
+from saccade.data.sampler import Position, Sampler
 from saccade.directory import ModelDirectory
 from saccade.engines.torch import fill
 from saccade.errors import CheckpointError, DataError, ModelError, SettingsError
@@ -79,13 +80,18 @@ class Training:
         self.validate = Validator(
             prepared.valid_examples, prepared.tokenizers, run.recipe.data.target_language, self.settings
         )
-        self.sampler = Sampler(prepared.train.lengths, max_tokens=self.settings.batch_tokens, seed=self.settings.seed)
+        self.sampler = Sampler(
+            prepared.train.lengths,
+            max_tokens=self.settings.batch_tokens,
+            seed=self.settings.seed,
+            weights=prepared.train.weights([corpus.weight for corpus in run.recipe.data.train]),
+        )
         self.progress = Progress(prepared.digest)
 
     def fit(self) -> Outcome:
         """Train until the updates are done, patience ends or someone interrupts."""
         self._resume()
-        batches = self.sampler.batches(self.progress.position)
+        batches = self._batches(self.progress.position)
         with _interruptible() as interrupted:
             while self.progress.update < self.settings.updates and not self._out_of_patience():
                 self._note(*self._update(batches))
@@ -103,7 +109,7 @@ class Training:
 
     def trial(self, updates: int) -> float:
         """Seconds an update takes, tried on the first batches; nothing is saved or logged."""
-        batches = self.sampler.batches(Position())
+        batches = self._batches(Position())
         self._update(batches)  # the first one also warms up
         before = self.progress.seconds
         for _ in range(updates):
@@ -153,7 +159,13 @@ class Training:
         self.metrics = Metrics(self.run.path, after=self.progress.update, tensorboard=self.settings.tensorboard)
         self.reporter.started(self.model, self.progress, damaged)
 
-    def _update(self, batches: Iterator[tuple[Position, Indices]]) -> tuple[float, float]:
+    def _batches(self, start: Position) -> Iterator[Loaded]:
+        recipe = self.run.recipe
+        sampling = recipe.tokenizer.sampling
+        resampled = Resampling(self.prepared.tokenizers, sampling, self.settings.seed, recipe.data.max_tokens)
+        return load(self.prepared.train, self.sampler, start, resampled)
+
+    def _update(self, batches: Iterator[Loaded]) -> tuple[float, float]:
         """One step of the optimizer, on the gradients of one batch or of several; its loss and learning rate."""
         began = time.perf_counter()
         number = self.progress.update + 1
@@ -186,13 +198,9 @@ class Training:
             return linear(update, highest=highest, warmup=warmup, updates=self.settings.updates)
         return inverse_sqrt(update, highest=highest, warmup=warmup)
 
-    def _collated(self, batches: Iterator[tuple[Position, Indices]]) -> tuple[Position, list[Batch]]:
-        collated = []
-        for _ in range(self.settings.accumulate):
-            position, rows = next(batches)
-            sources, targets = zip(*(self.prepared.train[row] for row in rows.tolist()), strict=True)
-            collated.append(collate(sources, targets).to(self.device))
-        return position, collated
+    def _collated(self, batches: Iterator[Loaded]) -> tuple[Position, list[Batch]]:
+        loaded = list(islice(batches, self.settings.accumulate))
+        return loaded[-1].position, [each.batch.to(self.device) for each in loaded]
 
     def _learn(self, batch: Batch, num_tokens: int) -> float:
         """Add up a batch's gradients, and return its loss: per token of the update, without what chance adds to it."""
