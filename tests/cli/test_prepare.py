@@ -1,7 +1,13 @@
 """`saccade prepare`."""
 
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
+
+import pytest
 
 from saccade.data.prepare import Prepared
 
@@ -50,3 +56,25 @@ def test_a_damaged_corpus_is_prepared_anew(saccade, write_task, tmp_path: Path):
     os.truncate(tmp_path / "run/corpus/train/source.ids", 3)
     assert saccade("prepare", recipe).code == 0
     assert len(Prepared.open(tmp_path / "run/corpus").train) == 36
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_after_any_interruption_the_same_command_continues(saccade, write_task, tmp_path: Path, sent: signal.Signals):
+    recipe = write_task(tmp_path)
+    for name in ("train.en", "train.de"):
+        (tmp_path / name).write_text("".join(f"{number}\n" for number in range(30_000)), "utf-8")
+    words = [sys.executable, "-m", "saccade", "prepare", str(recipe)]
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "run/.corpus.building/clean/000000.npz").exists():
+        assert process.poll() is None
+        time.sleep(0.005)
+    process.send_signal(sent)
+    _, stderr = process.communicate()
+    assert process.returncode == (130 if sent == signal.SIGINT else -sent)
+    if sent == signal.SIGINT:
+        assert stderr == "What is done is kept: the same command continues.\ninterrupted\n"
+    ended = saccade("prepare", recipe)
+    assert ended.code == 0
+    assert ended.stderr.startswith(("continuing: 20,000 pairs were done", "continuing: 30,000 pairs were done"))
+    assert len(Prepared.open(tmp_path / "run/corpus").train) == 30_000
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["corpus"]

@@ -14,6 +14,8 @@ import torch
 from tests.training import toy
 from tests.training.toy import Crash, Recorder, crash
 
+from saccade.data.batch import collate
+from saccade.data.loader import Loaded
 from saccade.data.prepare import Prepared
 from saccade.data.sampler import Position
 from saccade.directory import ModelDirectory
@@ -311,7 +313,10 @@ def test_two_batches_accumulated_are_one_of_both(prepared: Prepared, tmp_path: P
         recipe = toy.recipe(tmp_path / "run", prepared, model=quiet, accumulate=accumulate, clip_norm=0.5)
         training = Training(Run(recipe.run, recipe), prepared)
         training.model.double()
-        training._update((Position(0, number), part) for number, part in enumerate(cut, start=1))
+        training._update(
+            Loaded(Position(0, number), part, collate(*prepared.train.batch(part)))
+            for number, part in enumerate(cut, start=1)
+        )
         assert training.progress.position == Position(0, accumulate)
         assert training.progress.tokens == sum(len(prepared.train[row][1]) + 1 for row in range(30))
         gradients[accumulate] = [parameter.grad for parameter in training.model.parameters()]

@@ -38,14 +38,18 @@ def prepared_corpus(recipe: Recipe) -> Prepared:
                     note(f"continuing: {done:,} pairs were done ({stage})")
             progress.update(tasks[stage], completed=done, total=total)
 
-        return prepare_corpus(
-            recipe.data,
-            recipe.tokenizer,
-            corpus_directory(recipe),
-            seed=recipe.training.seed,
-            reuse=reuse,
-            progress=advanced,
-        )
+        try:
+            return prepare_corpus(
+                recipe.data,
+                recipe.tokenizer,
+                corpus_directory(recipe),
+                seed=recipe.training.seed,
+                reuse=reuse,
+                progress=advanced,
+            )
+        except KeyboardInterrupt:
+            note("What is done is kept: the same command continues.")
+            raise
 
 
 def corpus_directory(recipe: Recipe) -> Path:

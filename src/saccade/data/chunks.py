@@ -142,7 +142,6 @@ class Lesson:
     chosen: list[Mask]
     """For each chunk: which sides of which rows."""
     settings: TokenizerSettings
-    seed: int
 
 
 def learn(lesson: Lesson) -> None:
@@ -152,7 +151,7 @@ def learn(lesson: Lesson) -> None:
         for text in compress(_both_sides(path), chosen.ravel().tolist())
     )
     draft = lesson.path.with_suffix(f".{os.getpid()}")
-    Tokenizer.learn(texts, lesson.settings, lesson.seed).save(draft)
+    Tokenizer.learn_normalized(texts, lesson.settings).save(draft)
     draft.replace(lesson.path)
 
 

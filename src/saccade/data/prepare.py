@@ -226,7 +226,7 @@ def _learn(job: _Job, cleaned: chunks.Cleaned, kept: chunks.Mask) -> Tokenizers:
         chosen = chunks.sampled(kept[:, None] & np.array(sides), job.tokenizer.max_sentences, job.seed)
         path = directory / f"{name}.spm"
         if not path.exists():
-            lessons.append(chunks.Lesson(path, cleaned.paths, cleaned.split(chosen), job.tokenizer, job.seed))
+            lessons.append(chunks.Lesson(path, cleaned.paths, cleaned.split(chosen), job.tokenizer))
     # In a process of its own, a long lesson can be interrupted, and two go side by side.
     list(in_order(chunks.learn, lessons, len(lessons) if len(cleaned.paths) >= _FEW else 0))
     return Tokenizers.load(directory)

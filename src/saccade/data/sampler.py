@@ -47,7 +47,12 @@ class Sampler:
         self._lengths = lengths
         source, target = lengths.T
         self._widths = np.maximum(source, target) + 1
-        self._surplus = target - source
+        surplus, surplus_bits = _from_zero((target - source) * _alternating(self._widths))
+        width, width_bits = _from_zero(self._widths)
+        # What examples are sorted by, in one number; with all bits of the width turned over, wide ones come first.
+        self._codes = (width << surplus_bits) + surplus
+        self._code_bits = width_bits + surplus_bits
+        self._turned = ((1 << width_bits) - 1) << surplus_bits
         self._max_tokens = max_tokens
         self._seed = seed
         self._rank = rank
@@ -95,22 +100,24 @@ class Sampler:
         Every other pool and every other width run backwards, so that neighbours are alike at the seams too.
         On Multi30k in batches of 4096 this pads 4.5 %; sorting by target, then source, pads 9 %.
         """
-        number = np.arange(len(order))
-        pool = number // self._pool_size
-        width = self._widths[order]
-        surplus = self._surplus[order] * _alternating(width)
-        width *= _alternating(pool)
-        # One number holds all that is compared, the place last, which makes the order unique: numpy's fastest sort will
-        # do. Comparing one thing after another, as below, takes five million examples 2.8 seconds instead of 1.1.
-        key, bits = number % self._pool_size, (self._pool_size - 1).bit_length()
-        for part in (surplus, width, pool):
-            least, most = (int(part.min()), int(part.max())) if len(part) else (0, 0)
-            key += (part - least) << bits
-            bits += (most - least).bit_length()
-        if bits > 63:  # sentences of millions of tokens
-            return order[np.lexsort((surplus, width, pool))]
+        pools = range(0, len(order), self._pool_size)
+        return np.concatenate(
+            [order[:0]]
+            + [
+                self._sorted(order[start : start + self._pool_size], number % 2 == 1)
+                for number, start in enumerate(pools)
+            ]
+        )
+
+    def _sorted(self, rows: Indices, backwards: bool) -> Indices:
+        code = self._codes[rows] ^ (self._turned if backwards else 0)
+        bits = (len(rows) - 1).bit_length()
+        if bits + self._code_bits > 63:
+            return rows[np.argsort(code, kind="stable")]
+        # With their places behind, no two are equal, and numpy's fastest sort will do.
+        key = (code << bits) + np.arange(len(rows))
         key.sort()
-        return order[pool * self._pool_size + (key & ((1 << (self._pool_size - 1).bit_length()) - 1))]
+        return np.take(rows, key & ((1 << bits) - 1))
 
     def _cut(self, order: Indices) -> list[Indices]:
         widths = self._widths[order]
@@ -125,6 +132,12 @@ class Sampler:
         return batches
 
 
+def _from_zero(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Shifted so that the least is 0; and how many bits the most then needs."""
+    values = values - values.min(initial=0)
+    return values, int(values.max(initial=0)).bit_length()
+
+
 def _alternating(number: NDArray[np.int64]) -> NDArray[np.int64]:
     """1 for even numbers, -1 for odd ones."""
-    return 1 - 2 * (number % 2)
+    return 1 - 2 * (number & 1)

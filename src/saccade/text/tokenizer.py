@@ -106,16 +106,21 @@ class Tokenizer:
     @classmethod
     def learn(cls, lines: Iterable[str], settings: TokenizerSettings, seed: int) -> "Tokenizer":
         """Learn in memory; the same lines, settings and seed give the same bytes."""
-        writer = io.BytesIO()
         sample = _sample_lines(lines, settings.max_sentences, seed)
         if not sample:
             raise DataError(
                 "A tokenizer is learned from text, but no line of the corpus holds any. "
                 "Check that the files under data.train are the right ones."
             )
+        return cls.learn_normalized(sample, settings)
+
+    @classmethod
+    def learn_normalized(cls, lines: Iterable[str], settings: TokenizerSettings) -> "Tokenizer":
+        """Learn from all of these lines, which `normalize` has seen and which are not kept here."""
+        writer = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.Train(
-                sentence_iterator=iter(sample),
+                sentence_iterator=iter(lines),
                 model_writer=writer,
                 model_type=settings.kind,
                 vocab_size=settings.vocabulary,
