@@ -1,6 +1,7 @@
 """A training that is stopped, damaged or changed goes on as if nothing had happened, or says why not."""
 
 import json
+import math
 import os
 import signal
 from collections.abc import Callable
@@ -18,10 +19,11 @@ from saccade.data.prepare import Prepared
 from saccade.data.sampler import Position
 from saccade.directory import ModelDirectory
 from saccade.engines.torch import TorchEngine
-from saccade.errors import DataError, ModelError, SettingsError
+from saccade.errors import DataError, ModelError, SettingsError, TrainingError
+from saccade.models.settings import ModelSettings
 from saccade.search.settings import SearchSettings
-from saccade.training import checkpoint, loop
-from saccade.training.loop import Training
+from saccade.training import checkpoint, learner
+from saccade.training.loop import Training, place
 from saccade.training.reinforce import reinforce
 from saccade.training.run import Run
 from saccade.training.validation import Validation
@@ -168,7 +170,7 @@ def test_the_baseline_begins_as_the_first_mean_and_moves_by_a_tenth(
         assert shares == {"reward": 0.3, "entropy": 0.01}
         return reinforce(learned, mask, given, baseline, **shares)
 
-    monkeypatch.setattr(loop, "reinforce", noting)
+    monkeypatch.setattr(learner, "reinforce", noting)
     attention = replace(toy.HARD.attention, reward=0.3, entropy=0.01)
     recipe = toy.recipe(tmp_path / "run", prepared, model=replace(toy.HARD, attention=attention), accumulate=2)
     training = Training(Run(recipe.run, recipe), prepared)
@@ -327,6 +329,89 @@ def test_large_gradients_are_clipped(clip_norm: float, prepared: Prepared, tmp_p
     training._update(training.sampler.batches(Position()))
     squares = sum(parameter.grad.square().sum().item() for parameter in training.model.parameters())
     assert squares**0.5 == pytest.approx(0.01, rel=1e-3) if clip_norm else squares**0.5 > 0.1
+
+
+def batch_with(training: Training, row: int, update: int) -> list[str]:
+    """The places of the batch of this update, which must hold this example."""
+    batch = training.sampler.epoch(0)[update - 1].tolist()
+    assert row in batch
+    return [place(training.prepared.train, each) for each in batch]
+
+
+@pytest.mark.parametrize("times", [math.inf, 1e38], ids=["loss", "gradients"])
+def test_an_update_that_is_not_finite_is_left_out_and_named(times: float, prepared: Prepared, tmp_path: Path):
+    recipe = toy.recipe(tmp_path / "run", prepared, updates=8, log_every=1)
+    training = Training(Run.open(recipe), prepared, recorder := Recorder())
+    row = int(training.sampler.epoch(0)[4][3])
+    with toy.poisoned(prepared, row, times=times):
+        ended = training.fit()
+    assert recorder.places == {5: batch_with(training, row, 5)}
+    assert [line["places"] for line in toy.metrics(recipe.run) if "skipped" in line] == [recorder.places[5]]
+    assert (ended.progress.update, ended.progress.skipped) == (8, 1)
+    assert {state["step"].item() for state in training.optimizer.state.values()} == {7}
+    assert all(parameter.isfinite().all() for parameter in training.model.parameters())
+    lost = sum(len(prepared.train[int(row)][1]) + 1 for row in training.sampler.epoch(0)[4])
+    learned = sum(len(prepared.train[int(row)][1]) + 1 for batch in training.sampler.epoch(0)[:8] for row in batch)
+    assert ended.progress.tokens == learned - lost
+
+
+def test_a_left_out_update_changes_nothing_but_the_count(prepared: Prepared, tmp_path: Path):
+    recipe = toy.recipe(tmp_path / "run", prepared)
+    training = Training(Run(recipe.run, recipe), prepared)
+    batches = training.sampler.batches(Position())
+    training._update(batches)
+    before = (
+        toy.bits(checkpoint.parameters(training.model)),
+        toy.bits(checkpoint._moments(training.model, training.optimizer)),
+    )
+    with toy.poisoned(prepared, *training.sampler.epoch(0)[1].tolist()):
+        training._update(batches)
+    after = (
+        toy.bits(checkpoint.parameters(training.model)),
+        toy.bits(checkpoint._moments(training.model, training.optimizer)),
+    )
+    assert after == before
+    assert (training.progress.update, training.progress.skipped) == (2, 1)
+
+
+def test_only_the_batch_that_is_not_finite_is_named(prepared: Prepared, tmp_path: Path):
+    recipe = toy.recipe(tmp_path / "run", prepared, accumulate=3)
+    training = Training(Run(recipe.run, recipe), prepared, recorder := Recorder())
+    rows = training.sampler.epoch(0)[1].tolist()
+    with toy.poisoned(prepared, rows[0]):
+        training._update(training.sampler.batches(Position()))
+    assert recorder.places == {1: [place(prepared.train, row) for row in rows]}
+
+
+@pytest.mark.parametrize("model", [toy.MODEL, toy.HARD], ids=["transformer", "hard attention"])
+def test_resumed_over_left_out_updates_is_uninterrupted(model: ModelSettings, prepared: Prepared, tmp_path: Path):
+    """Left out are updates 5, 11 and 14; checkpoints stand at 6, 12 and 18."""
+    for name, stops in {"whole": {}, "stopped": {9: crash, 13: signalled(signal.SIGINT), 17: crash}}.items():
+        recipe = toy.recipe(tmp_path / name, prepared, model=model)
+        epoch = Training(Run(recipe.run, recipe), prepared).sampler.epoch(0)
+        with toy.poisoned(prepared, *(int(epoch[update - 1][0]) for update in (5, 11, 14))):
+            for update, act in stops.items():
+                with pytest.raises(Crash) if act is crash else nullcontext():
+                    toy.fit(recipe, prepared, Recorder(at={update: act}))
+            assert toy.fit(recipe, prepared).progress.skipped == 3
+    assert toy.outcome(tmp_path / "whole") == toy.outcome(tmp_path / "stopped")
+
+
+def test_too_many_left_out_in_a_row_stop_the_run(prepared: Prepared, tmp_path: Path):
+    """4 is left out, then 8, 9 and 10: the checkpoint of update 6 stands."""
+    recipe = toy.recipe(tmp_path / "run", prepared, max_skipped=3)
+    epoch = Training(Run(recipe.run, recipe), prepared).sampler.epoch(0)
+    recorder = Recorder()
+    with (
+        toy.poisoned(prepared, *(int(epoch[update - 1][0]) for update in (4, 8, 9, 10))),
+        pytest.raises(TrainingError, match=r"in the last 3 updates \(training\.max_skipped\) they were not"),
+    ):
+        toy.fit(recipe, prepared, recorder)
+    assert list(recorder.places) == [4, 8, 9, 10]
+    found, damaged = checkpoint.newest(recipe.run / "checkpoints")
+    assert found is not None
+    assert (found.progress.update, damaged) == (6, [])
+    assert toy.fit(recipe, prepared).progress.update == 20, "once the lines are mended, the run goes on"
 
 
 def test_patience_ends_a_run_early(prepared: Prepared, tmp_path: Path):

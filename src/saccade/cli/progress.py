@@ -67,6 +67,13 @@ class Display:
         if elapsed > 30.0:
             self.before = (progress.update, progress.seconds, progress.tokens)
 
+    def skipped(self, progress: checkpoint.Progress, places: list[str]) -> None:
+        more = f" and {len(places) - 5:,} more, see metrics.jsonl" if len(places) > 5 else ""
+        note(
+            f"warning: Update {progress.update:,} is left out: its loss or gradients are not finite. "
+            f"It was made of {', '.join(places[:5])}{more}."
+        )
+
     def validated(self, validation: Validation, is_best: bool) -> None:
         if is_best:
             self.best = (

@@ -59,6 +59,8 @@ class Progress:
     """Validations since then."""
     baseline: float | None = None
     """What rewards of choices by chance are held against; hard attention only."""
+    skipped: int = 0
+    """Updates left out because their gradients were not finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,9 @@ class Checkpoint:
     def restore(self, model: Model, optimizer: torch.optim.Optimizer) -> None:
         """Put parameters and optimizer back to where they were."""
         fill(model, self.model(), origin=str(self.path))
-        _fill_optimizer(model, optimizer, load_file(self.path / OPTIMIZER), self.progress.update)
+        _fill_optimizer(
+            model, optimizer, load_file(self.path / OPTIMIZER), self.progress.update - self.progress.skipped
+        )
 
 
 def save(directory: Path, model: Model, optimizer: torch.optim.Optimizer, progress: Progress) -> Checkpoint:
@@ -182,10 +186,10 @@ def _moments(model: nn.Module, optimizer: torch.optim.Optimizer) -> Arrays:
     }
 
 
-def _fill_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, moments: Arrays, update: int) -> None:
+def _fill_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, moments: Arrays, steps: int) -> None:
     for name, parameter in model.named_parameters():
         optimizer.state[parameter] = {
-            "step": torch.tensor(float(update), device=parameter.device),
+            "step": torch.tensor(float(steps), device=parameter.device),
             **{
                 moment: torch.from_numpy(moments[f"{moment}.{name}"]).to(parameter)
                 for moment in ("exp_avg", "exp_avg_sq")

@@ -1,6 +1,7 @@
 """The figures of a run, a line of JSON each in metrics.jsonl, and as TensorBoard events if asked for."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -16,10 +17,11 @@ class Metrics:
 
             self._events = SummaryWriter(str(directory / "tensorboard"), purge_step=after + 1)
 
-    def log(self, update: int, **figures: int | float) -> None:
-        """Note figures by name, as they stand after this update."""
+    def log(self, update: int, *, places: Sequence[str] = (), **figures: int | float) -> None:
+        """Note figures by name, as they stand after this update, and lines of the corpus that they are about."""
+        about = {"places": places} if places else {}
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"update": update, **figures}) + "\n")
+            file.write(json.dumps({"update": update, **figures, **about}) + "\n")
         if self._events is not None:
             for name, figure in figures.items():
                 self._events.add_scalar(name, figure, update)

@@ -32,6 +32,8 @@ class TrainingSettings:
     """Probability that the wanted token gives away to all others."""
     clip_norm: float = 1.0
     """Gradients with a larger norm are scaled down to it; 0 switches clipping off."""
+    max_skipped: int = 10
+    """An update whose loss or gradients are not finite is left out; after so many in a row, the run stops."""
     validate_every: int = 1000
     """Updates between two validations; each measures loss and BLEU on the validation set."""
     validation_sentences: int = 2000
@@ -82,6 +84,7 @@ _POSITIVE = (
     "batch_tokens",
     "accumulate",
     "warmup",
+    "max_skipped",
     "validate_every",
     "validation_sentences",
     "validation_beam",
