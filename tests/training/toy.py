@@ -33,6 +33,7 @@ from saccade.training.validation import Validation
 
 TOKENIZER = TokenizerSettings(kind="char", vocabulary=12, byte_fallback=False)
 MODEL = TransformerSettings(layers=1, d_model=16, d_feedforward=32, num_heads=2, dropout=0.2)
+QUIET = replace(MODEL, dropout=0.0)
 HARD = RecurrentSettings(d_model=16, dropout=0.2, attention=AttentionSettings(positions="hard"))
 TRAINING = TrainingSettings(
     updates=20,
@@ -46,6 +47,8 @@ TRAINING = TrainingSettings(
     log_every=2,
     device="cpu",
 )
+MANY = 60
+"""Updates that take long enough to be stopped on their way from outside."""
 
 
 def prepared(directory: Path, letters: str = "abcdef") -> Prepared:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import torch
 from torch import distributed, nn
-from torch.distributed.distributed_c10d import Store
+from torch.distributed.distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
 from torch.nn.parallel import DistributedDataParallel
 
@@ -42,7 +42,7 @@ class Processes:
         self._asked += 1
         if self._store is None:
             return work()
-        key = f"saccade/{os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}/{self._asked}"
+        key = f"saccade/{self._asked}"
         if self.is_first:
             found = work()
             self._store.set(key, json.dumps(found))
@@ -102,6 +102,8 @@ def joined(device: torch.device) -> Iterator[Processes]:
         yield Processes()
         return
     store, rank, world = next(rendezvous("env://"))
+    # The store outlives a restart of the processes, and so do the addresses that they told each other there.
+    store = PrefixStore(f"start {os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
     backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
     distributed.init_process_group(backend, store=store, rank=rank, world_size=world)
     yield Processes(rank, world, store)
