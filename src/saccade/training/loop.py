@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
 from types import FrameType
 from typing import Protocol, runtime_checkable
 
@@ -32,6 +31,7 @@ from saccade.training.reinforce import moved, reinforce
 from saccade.training.run import Run
 from saccade.training.schedule import inverse_sqrt, linear, paper_rate
 from saccade.training.validation import Validation, Validator
+from saccade.training.writer import Writer
 
 
 @runtime_checkable  # so that the shape checks of the tests can look at it
@@ -81,18 +81,20 @@ class Training:
         )
         self.sampler = Sampler(prepared.train.lengths, max_tokens=self.settings.batch_tokens, seed=self.settings.seed)
         self.progress = Progress(prepared.digest)
+        self.writer = Writer(run.checkpoints, self.settings)
 
     def fit(self) -> Outcome:
         """Train until the updates are done, patience ends or someone interrupts."""
         self._resume()
         batches = self.sampler.batches(self.progress.position)
-        with _interruptible() as interrupted:
+        with _interruptible() as interrupted, self.writer:
             while self.progress.update < self.settings.updates and not self._out_of_patience():
                 self._note(*self._update(batches))
                 if self._due(self.settings.validate_every):
                     self._validate()
                 if self._due(self.settings.checkpoint_every):
                     self._save()
+                self.writer.check()
                 if interrupted():
                     break
             if not interrupted():
@@ -150,7 +152,7 @@ class Training:
                 )
             found.restore(self.model, self.optimizer)
             self.progress = found.progress
-        self.metrics = Metrics(self.run.path, after=self.progress.update, tensorboard=self.settings.tensorboard)
+        self.metrics = Metrics(self.run.path, self.progress, tensorboard=self.settings.tensorboard)
         self.reporter.started(self.model, self.progress, damaged)
 
     def _update(self, batches: Iterator[tuple[Position, Indices]]) -> tuple[float, float]:
@@ -231,8 +233,9 @@ class Training:
         is_best = self._is_best(validation)
         if is_best:
             self._keep_as_best(validation, parameters(self.model), f"update {self.progress.update:,}")
+        worth = validation.worth(self.settings.best_by)
         stale = 0 if self.progress.best != before else self.progress.stale + 1
-        self.progress = replace(self.progress, validated=validation.update, stale=stale)
+        self.progress = replace(self.progress, validated=validation.update, worth=worth, stale=stale)
         self.metrics.log(validation.update, valid_loss=round(validation.loss, 5), valid_bleu=round(validation.bleu, 3))
         self.reporter.validated(validation, is_best)
 
@@ -255,9 +258,10 @@ class Training:
         self.run.save_model(values, self.prepared, story)
 
     def _save(self) -> None:
-        checkpoint.save(self.run.checkpoints, self.model, self.optimizer, self.progress)
-        keep = max(self.settings.keep, self.settings.average)
-        checkpoint.prune(self.run.checkpoints, keep, spacing=self.settings.checkpoint_every)
+        """Copy what a checkpoint holds, and have it written while the training goes on."""
+        self.writer.join()  # so that there is one copy at a time
+        self.metrics.sync()
+        self.writer.start(checkpoint.snapshot(self.model, self.optimizer, self.progress))
 
     def _finish(self) -> None:
         """A last validation, and the average of the last checkpoints, which is kept if it is better still."""
@@ -265,7 +269,9 @@ class Training:
             self._validate()
         if not self._due(self.settings.checkpoint_every):
             self._save()
-        last = list(islice(checkpoint.sound(self.run.checkpoints), self.settings.average))
+        self.writer.join()
+        spacing = self.settings.checkpoint_every
+        last = checkpoint.last(self.run.checkpoints, self.settings.average, spacing=spacing)
         if len(last) < 2:
             return
         own = {name: values.copy() for name, values in parameters(self.model).items()}
