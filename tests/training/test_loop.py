@@ -19,7 +19,7 @@ from saccade.data.prepare import Prepared
 from saccade.data.sampler import Position
 from saccade.directory import ModelDirectory
 from saccade.engines.torch import TorchEngine
-from saccade.errors import DataError, ModelError, SettingsError, TrainingError
+from saccade.errors import CheckpointError, DataError, ModelError, SettingsError, TrainingError
 from saccade.models.settings import ModelSettings
 from saccade.search.settings import SearchSettings
 from saccade.training import checkpoint, learner
@@ -248,18 +248,18 @@ def test_a_damaged_checkpoint_does_not_keep_a_run_from_ending(
     assert toy.outcome(run) == toy.outcome(whole[0])
 
 
-def test_when_all_checkpoints_are_damaged_it_begins_anew(
-    whole: tuple[Path, Recorder], prepared: Prepared, tmp_path: Path
-):
-    run, recorder = tmp_path / "run", Recorder()
-    with pytest.raises(Crash):
-        toy.fit(toy.recipe(run, prepared), prepared, Recorder(at={9: crash}))
-    (run / "checkpoints/update-00000006/checkpoint.json").unlink()
-    toy.fit(toy.recipe(run, prepared), prepared, recorder)
-    assert recorder.began is not None
-    assert recorder.began.update == 0
-    assert len(recorder.passed_over) == 1
-    assert toy.outcome(run) == toy.outcome(whole[0])
+def test_when_all_checkpoints_are_damaged_nothing_is_lost(prepared: Prepared, tmp_path: Path):
+    recipe = toy.recipe(tmp_path / "run", prepared, updates=15)
+    toy.fit(recipe, prepared)
+    for path in checkpoint.every(recipe.run / "checkpoints"):
+        (path / "checkpoint.json").unlink()
+    before = {path: path.read_bytes() for path in recipe.run.rglob("*") if path.is_file()}
+    with pytest.raises(
+        CheckpointError, match=r"every one is damaged: .*-00000015.*-00000012.*-00000006.*remove \S+"
+    ) as e:
+        toy.fit(recipe, prepared)
+    assert f"remove {recipe.run / 'checkpoints'} to begin anew" in str(e.value)
+    assert {path: path.read_bytes() for path in recipe.run.rglob("*") if path.is_file()} == before
 
 
 def test_a_run_that_has_ended_ends_again_at_once(prepared: Prepared, tmp_path: Path):

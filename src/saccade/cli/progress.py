@@ -33,8 +33,6 @@ class Display:
     def started(self, model: Model, progress: checkpoint.Progress, passed_over: list[CheckpointError]) -> None:
         for error in passed_over:
             note(f"warning: {error} It is passed over.")
-        if passed_over and not progress.update:
-            note("warning: No sound checkpoint is left, so the training begins anew.")
         num_parameters = sum(parameter.numel() for parameter in model.parameters())
         note(f"{num_parameters:,} parameters, {self.settings.updates:,} updates")
         if progress.update >= self.settings.updates:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
 from pathlib import Path
 from types import FrameType
 from typing import Protocol, runtime_checkable
@@ -33,6 +32,7 @@ from saccade.training.processes import Processes, apart
 from saccade.training.run import Run
 from saccade.training.schedule import inverse_sqrt, linear, paper_rate
 from saccade.training.validation import Validation, Validator
+from saccade.training.writer import Writer
 
 
 @runtime_checkable  # so that the shape checks of the tests can look at it
@@ -102,19 +102,21 @@ class Training:
         self.progress = Progress(prepared.digest)
         self.skipped_in_a_row = 0
         self.metrics: Metrics | None = None  # the first process has them, while it trains in earnest
+        self.writer = Writer(run.checkpoints, self.settings)
 
     def fit(self) -> Outcome:
         """Train until the updates are done, patience ends or someone interrupts."""
         self._resume()
         batches = self.sampler.batches(self.progress.position)
         stopped = False
-        with _interruptible(alone=self.processes.world == 1) as interrupted:
+        with _interruptible(alone=self.processes.world == 1) as interrupted, self.writer:
             while self.progress.update < self.settings.updates and not self._out_of_patience() and not stopped:
                 self._note(*self._update(batches))
                 if self._due(self.settings.validate_every):
                     self._validate()
                 if self._due(self.settings.checkpoint_every):
                     self._save()
+                self.writer.check()
                 stopped = self.processes.any(interrupted())
             if not stopped:
                 self._finish()
@@ -174,7 +176,7 @@ class Training:
             self.progress = found.progress
         self.processes.any(False)  # nothing is written before all have read
         if self.processes.is_first:
-            self.metrics = Metrics(self.run.path, after=self.progress.update, tensorboard=self.settings.tensorboard)
+            self.metrics = Metrics(self.run.path, self.progress, tensorboard=self.settings.tensorboard)
         self.reporter.started(self.model, self.progress, damaged)
 
     def _newest(self) -> tuple[Checkpoint | None, list[CheckpointError]]:
@@ -291,8 +293,9 @@ class Training:
         is_best = self._is_best(validation)
         if is_best:
             self._keep_as_best(validation, parameters(self.model), f"update {update:,}")
+        worth = validation.worth(self.settings.best_by)
         stale = 0 if self.progress.best != before else self.progress.stale + 1
-        self.progress = replace(self.progress, validated=update, stale=stale)
+        self.progress = replace(self.progress, validated=update, worth=worth, stale=stale)
         if self.metrics is not None:
             self.metrics.log(update, valid_loss=round(validation.loss, 5), valid_bleu=round(validation.bleu, 3))
         self.reporter.validated(validation, is_best)
@@ -317,11 +320,12 @@ class Training:
             self.run.save_model(values, self.prepared, story)
 
     def _save(self) -> None:
-        if not self.processes.is_first:
+        """Copy what a checkpoint holds, and have it written while the training goes on."""
+        if self.metrics is None:
             return
-        checkpoint.save(self.run.checkpoints, self.model, self.optimizer, self.progress)
-        keep = max(self.settings.keep, self.settings.average)
-        checkpoint.prune(self.run.checkpoints, keep, spacing=self.settings.checkpoint_every)
+        self.writer.join()  # so that there is one copy at a time
+        self.metrics.sync()
+        self.writer.start(checkpoint.snapshot(self.model, self.optimizer, self.progress))
 
     def _finish(self) -> None:
         """A last validation, and the average of the last checkpoints, which is kept if it is better still."""
@@ -332,7 +336,9 @@ class Training:
         self.processes.first(self._average)
 
     def _average(self) -> None:
-        last = list(islice(checkpoint.sound(self.run.checkpoints), self.settings.average))
+        self.writer.join()
+        spacing = self.settings.checkpoint_every
+        last = checkpoint.last(self.run.checkpoints, self.settings.average, spacing=spacing)
         if len(last) < 2:
             return
         own = {name: values.copy() for name, values in parameters(self.model).items()}

@@ -48,6 +48,11 @@ class TrainingSettings:
     """Updates between two checkpoints."""
     keep: int = 3
     """How many of the newest checkpoints stay on disk (as many as `average` at least)."""
+    keep_best: int = 1
+    """How many of the best stay as well, of those made at an update that was validated: to go on from, with their
+    optimizer, where later updates were for the worse. The best model itself always stays, as the run's `model`."""
+    keep_every: int = 0
+    """Checkpoints at multiples of so many updates stay for ever; 0 keeps none of them."""
     average: int = 5
     """The last so many checkpoints are averaged at the end; the average is kept if it validates better still."""
     log_every: int = 50
@@ -64,7 +69,7 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         rules = {
             **{name: (getattr(self, name) >= 1, "at least 1") for name in _POSITIVE},
-            **{name: (getattr(self, name) >= 0, "0 or more") for name in ("patience", "average", "clip_norm")},
+            **{name: (getattr(self, name) >= 0, "0 or more") for name in _NOT_NEGATIVE},
             "learning_rate": (self.learning_rate is None or self.learning_rate > 0, "above 0"),
             "adam_betas": (
                 len(self.adam_betas) == 2 and all(0 <= beta < 1 for beta in self.adam_betas),
@@ -72,6 +77,10 @@ class TrainingSettings:
             ),
             "adam_epsilon": (self.adam_epsilon > 0, "above 0"),
             "label_smoothing": (0 <= self.label_smoothing < 1, "at least 0 and below 1"),
+            "keep_every": (
+                self.keep_every >= 0 and self.keep_every % max(1, self.checkpoint_every) == 0,
+                f"0 or a multiple of checkpoint_every, which is {self.checkpoint_every}",
+            ),
             "threads": (self.threads is None or self.threads >= 1, "at least 1"),
         }
         broken = [(name, rule) for name, (holds, rule) in rules.items() if not holds]
@@ -79,6 +88,7 @@ class TrainingSettings:
             raise ValueError("; ".join(f"{name} must be {rule}, not {getattr(self, name)}" for name, rule in broken))
 
 
+_NOT_NEGATIVE = ("patience", "average", "clip_norm", "keep_best")
 _POSITIVE = (
     "updates",
     "batch_tokens",
