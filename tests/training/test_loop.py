@@ -397,6 +397,18 @@ def test_resumed_over_left_out_updates_is_uninterrupted(model: ModelSettings, pr
     assert toy.outcome(tmp_path / "whole") == toy.outcome(tmp_path / "stopped")
 
 
+def test_a_checkpoint_before_the_first_sound_update_can_be_gone_on_with(prepared: Prepared, tmp_path: Path):
+    """Then the optimizer has nothing to remember yet."""
+    for name, stops in {"whole": {}, "stopped": {1: signalled(signal.SIGINT)}}.items():
+        recipe = toy.recipe(tmp_path / name, prepared, updates=4)
+        row = int(Training(Run(recipe.run, recipe), prepared).sampler.epoch(0)[0][0])
+        with toy.poisoned(prepared, row):
+            for update, act in stops.items():
+                toy.fit(recipe, prepared, Recorder(at={update: act}))
+            assert toy.fit(recipe, prepared).progress.skipped == 1
+    assert toy.outcome(tmp_path / "whole") == toy.outcome(tmp_path / "stopped")
+
+
 def test_too_many_left_out_in_a_row_stop_the_run(prepared: Prepared, tmp_path: Path):
     """4 is left out, then 8, 9 and 10: the checkpoint of update 6 stands."""
     recipe = toy.recipe(tmp_path / "run", prepared, max_skipped=3)

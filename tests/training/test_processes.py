@@ -3,21 +3,26 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 from tests.training import toy
+from tests.training.toy import Recorder
 from tests.training.worker import learn
 
 from saccade import settings
 from saccade.data.prepare import Prepared
 from saccade.data.sampler import Sampler
+from saccade.directory import ModelDirectory
+from saccade.engines.torch import TorchEngine
 from saccade.training import checkpoint
 from saccade.training.loop import Training, place
 from saccade.training.run import Run
@@ -104,10 +109,49 @@ def test_two_processes_are_one_that_accumulates_twice_as_much(together: Path, pr
         np.testing.assert_allclose(found, parameters[name], rtol=1e-3, atol=1e-4)
 
 
-def test_an_interrupt_of_one_process_stops_both_after_the_same_update(together: Path, prepared: Prepared):
-    found, _ = checkpoint.newest(together / "interrupted/checkpoints")
+def test_parameters_spread_over_the_processes_learn_the_same(together: Path, prepared: Prepared):
+    """And what they have learned is saved as one model, which says the same."""
+    said, figures = [], []
+    for name in ("plain", "sharded"):
+        losses = [line["valid_loss"] for line in toy.metrics(together / name) if "valid_loss" in line]
+        opened = ModelDirectory.open(together / name)
+        engine, encode = TorchEngine.load(opened), opened.tokenizers.source.encode
+        sources = [encode(example.source) for example in prepared.valid_examples]
+        best = [found[0] for found in engine.translate(sources, opened.description.search)]
+        said.append([opened.tokenizers.target.decode(hypothesis.ids) for hypothesis in best])
+        figures.append(losses + [hypothesis.score for hypothesis in best])
+    assert said[0] == said[1]
+    assert figures[0] == pytest.approx(figures[1], rel=1e-3)
+    assert len(figures[0]) == 3 + 8
+
+
+def test_each_process_writes_the_rows_that_it_holds(together: Path):
+    path = checkpoint.every(together / "sharded/checkpoints")[0]
+    parts = [load_file(path / f"optimizer-0000{rank}-of-00002.safetensors") for rank in (1, 2)]
+    assert [part["exp_avg.decoder.0.self_attention.output.weight"].shape for part in parts] == [(8, 16), (8, 16)]
+
+
+def test_spread_interrupted_and_resumed_is_uninterrupted(together: Path):
+    found, expected = (checkpoint.newest(together / name / "checkpoints")[0] for name in ("stopped", "sharded"))
     assert found is not None
-    assert found.progress.update == 9
+    assert expected is not None
+    assert replace(found.progress, seconds=0.0) == replace(expected.progress, seconds=0.0)
+    for name in ("model.safetensors", "optimizer.safetensors"):
+        assert toy.bits(checkpoint._read(found.path, name)) == toy.bits(checkpoint._read(expected.path, name))
+    assert toy.metrics(together / "stopped") == toy.metrics(together / "sharded")
+
+
+def test_one_process_goes_on_with_what_two_have_begun(together: Path, prepared: Prepared, tmp_path: Path):
+    """Whether they had spread the parameters or not."""
+    models = []
+    for name in ("plain", "sharded"):
+        shutil.copytree(together / name, tmp_path / name)
+        recipe = toy.recipe(tmp_path / name, prepared, updates=22, shard=name == "sharded")
+        assert toy.fit(recipe, prepared, recorder := Recorder()).progress.update == 22
+        assert list(recorder.losses) == [21, 22]
+        models.append(checkpoint.newest(recipe.run / "checkpoints")[0].model())  # type: ignore[union-attr]
+    for name, values in models[0].items():
+        np.testing.assert_allclose(models[1][name], values, atol=0.01, err_msg=name)
 
 
 def test_all_know_what_spoilt_a_batch_of_one(together: Path, prepared: Prepared):

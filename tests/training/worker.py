@@ -54,16 +54,18 @@ def main(directory: Path, group: Processes) -> None:
     for name in ("whole", "battered"):
         train(toy.recipe(directory / name, prepared, updates=toy.MANY, threads=1), prepared, group)
 
-    # The second process is asked to stop.
-    stop = {9: lambda: group.is_first or os.kill(os.getpid(), signal.SIGTERM)}
-    recipe = toy.recipe(directory / "interrupted", prepared)
-    stopped = train(recipe, prepared, group, Recorder(at=stop))
-    assert stopped.outcome.interrupted  # type: ignore[attr-defined]
-    assert stopped.progress.update == 9
+    for name in ("plain", "sharded", "stopped"):
+        recipe = toy.recipe(directory / name, prepared, shard=name != "plain")
+        if name == "stopped":  # by the second process, which is asked to; then it goes on
+            stop = Recorder(at={9: lambda: group.is_first or os.kill(os.getpid(), signal.SIGTERM)})
+            training = train(recipe, prepared, group, stop)
+            assert training.outcome.interrupted  # type: ignore[attr-defined]
+            assert training.progress.update == 9
+        train(recipe, prepared, group)
 
     # One example spoils a batch of the second process.
     recipe = toy.recipe(directory / "poisoned", prepared, updates=5)
-    row = int(stopped.sampler.epoch(0)[2 * 3 - 1][0])
+    row = int(training.sampler.epoch(0)[2 * 3 - 1][0])
     with toy.poisoned(prepared, row):
         skipped = train(recipe, prepared, group, recorder := Recorder())
     assert skipped.progress.skipped == 1

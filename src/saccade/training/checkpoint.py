@@ -5,6 +5,7 @@
       optimizer.safetensors   Adam's two moments of every parameter
       checkpoint.json         progress, the sha256 of these files, and a checksum of all this; written last
 
+Where a model is spread over several processes, each writes the rows that it holds: model-00001-of-00002.safetensors, …
 Random states are not stored: they are functions of (seed, update).
 """
 
@@ -84,13 +85,13 @@ class Checkpoint:
 
     def model(self) -> Arrays:
         """Parameters by name."""
-        return load_file(self.path / MODEL)
+        return _read(self.path, MODEL)
 
     def restore(self, model: Model, optimizer: torch.optim.Optimizer) -> None:
         """Put parameters and optimizer back to where they were."""
         fill(model, self.model(), origin=str(self.path))
         steps = self.progress.update - self.progress.skipped
-        _fill_optimizer(model, optimizer, load_file(self.path / OPTIMIZER), steps)
+        _fill_optimizer(model, optimizer, _read(self.path, OPTIMIZER), steps)
 
 
 def snapshot(model: Model, optimizer: torch.optim.Optimizer, progress: Progress) -> Snapshot:
@@ -198,13 +199,19 @@ def average(checkpoints: Sequence[Checkpoint]) -> Arrays:
 
 
 def parameters(model: nn.Module) -> Arrays:
-    """A model's parameters by name, tied ones once."""
-    return {name: values.detach().cpu().numpy() for name, values in model.named_parameters()}
+    """A model's parameters by name, tied ones once; of one that is spread over processes, the rows that are here."""
+    return {name: _array(values) for name, values in model.named_parameters()}
+
+
+def _array(tensor: torch.Tensor) -> NDArray[Any]:
+    here = tensor.detach()
+    return (here.to_local() if hasattr(here, "to_local") else here).cpu().numpy()
 
 
 def _moments(model: nn.Module, optimizer: torch.optim.Optimizer) -> Arrays:
+    """Of a parameter that was never updated they are zero."""
     return {
-        f"{moment}.{name}": optimizer.state[parameter][moment].detach().cpu().numpy()
+        f"{moment}.{name}": _array(optimizer.state[parameter].get(moment, torch.zeros_like(parameter)))
         for name, parameter in model.named_parameters()
         for moment in MOMENTS
     }
@@ -214,7 +221,10 @@ def _fill_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, moments:
     for name, parameter in model.named_parameters():
         optimizer.state[parameter] = {
             "step": torch.tensor(float(steps), device=parameter.device),
-            **{moment: torch.from_numpy(moments[f"{moment}.{name}"]).to(parameter) for moment in MOMENTS},
+            **{
+                moment: torch.zeros_like(parameter).copy_(torch.from_numpy(moments[f"{moment}.{name}"]))
+                for moment in MOMENTS
+            },
         }
 
 
@@ -230,6 +240,14 @@ def _described(path: Path) -> tuple[Progress, dict[str, str]]:
         return Progress(**progress | {"position": Position(**progress["position"])}), dict(described["sha256"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path} must be a whole checkpoint, but {PROGRESS} cannot be read ({error}).") from error
+
+
+def _read(path: Path, name: str) -> Arrays:
+    """A file of a checkpoint, or its parts put together: each holds some rows of every tensor."""
+    if (path / name).exists():
+        return load_file(path / name)
+    parts = [load_file(part) for part in sorted(path.glob(f"{Path(name).stem}-*-of-*{Path(name).suffix}"))]
+    return {tensor: np.concatenate([part[tensor] for part in parts]) for tensor in parts[0]}
 
 
 def _update(path: Path) -> int:

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Protocol, runtime_checkable
 
 import torch
+from torch import nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from saccade import settings
@@ -24,13 +25,14 @@ from saccade.errors import CheckpointError, DataError, ModelError, SettingsError
 from saccade.models.build import Model, build
 from saccade.models.settings import RecurrentSettings
 from saccade.nn import dropout
-from saccade.training import checkpoint, machine
+from saccade.training import checkpoint, machine, sharding
 from saccade.training.checkpoint import Checkpoint, Progress, parameters
 from saccade.training.learner import Learner
 from saccade.training.metrics import Metrics
 from saccade.training.processes import Processes, apart
 from saccade.training.run import Run
 from saccade.training.schedule import inverse_sqrt, linear, paper_rate
+from saccade.training.sharding import whole
 from saccade.training.validation import Validation, Validator
 from saccade.training.writer import Writer
 
@@ -83,7 +85,8 @@ class Training:
         self.model = self._built().to(self.device)
         attention = run.recipe.model.attention if isinstance(run.recipe.model, RecurrentSettings) else None
         self.learner = Learner(self.model, self.settings.label_smoothing, attention)
-        self.together = self.processes.together(self.learner, self.device)
+        self.is_sharded = self.settings.shard and self.processes.world > 1
+        self.together = self._together()
         first, second = self.settings.adam_betas
         self.optimizer = torch.optim.Adam(
             self.model.parameters(), betas=(first, second), eps=self.settings.adam_epsilon, fused=True
@@ -153,6 +156,13 @@ class Training:
             fill(model, given.parameters(), origin=str(path))
         return model
 
+    def _together(self) -> nn.Module:
+        """The learner, whose gradients are from now on the mean over all processes."""
+        if not self.is_sharded:
+            return self.processes.together(self.learner, self.device)
+        sharding.shard(self.learner, self.device, self.processes.world)
+        return self.learner
+
     def _check_same_make(self, given: ModelDirectory) -> None:
         """A warm start may change how much is dropped, but not what there is to be learned."""
         changes = settings.differences(given.description.model, self.run.recipe.model)
@@ -172,7 +182,7 @@ class Training:
                     f"The run in {self.run.path} learned from another corpus than the one prepared now: its files "
                     "have changed since. Put them back to go on with it, or give the recipe another `run` directory."
                 )
-            found.restore(self.model, self.optimizer)
+            (sharding.restore if self.is_sharded else Checkpoint.restore)(found, self.model, self.optimizer)
             self.progress = found.progress
         self.processes.any(False)  # nothing is written before all have read
         if self.processes.is_first:
@@ -245,7 +255,7 @@ class Training:
     def _clip(self) -> float:
         """The norm of all gradients, which are then scaled down if it is too large."""
         parameters = [parameter for parameter in self.model.parameters() if parameter.grad is not None]
-        norm = get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])
+        norm = whole(get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None]))
         if self.settings.clip_norm:
             clip_grads_with_norm_(parameters, self.settings.clip_norm, norm)
         return norm.item()
@@ -287,18 +297,28 @@ class Training:
 
     def _validate(self) -> None:
         update = self.progress.update
-        found = self.processes.first(lambda: asdict(self.validate(self.model, update)))
+        values = sharding.gathered(self.model, self.processes) if self.is_sharded else parameters(self.model)
+        found = self.processes.first(
+            lambda: asdict(self.validate(self._with(values) if self.is_sharded else self.model, update))
+        )
         validation = Validation(**found | {"sample": tuple(found["sample"])})
         before = self.progress.best
         is_best = self._is_best(validation)
         if is_best:
-            self._keep_as_best(validation, parameters(self.model), f"update {update:,}")
+            self._keep_as_best(validation, values, f"update {update:,}")
         worth = validation.worth(self.settings.best_by)
         stale = 0 if self.progress.best != before else self.progress.stale + 1
         self.progress = replace(self.progress, validated=update, worth=worth, stale=stale)
         if self.metrics is not None:
             self.metrics.log(update, valid_loss=round(validation.loss, 5), valid_bleu=round(validation.bleu, 3))
         self.reporter.validated(validation, is_best)
+
+    def _with(self, values: checkpoint.Arrays) -> Model:
+        """A model like this one, whole and by itself, with these parameters."""
+        tokenizers = self.prepared.tokenizers
+        model = build(self.run.recipe.model, len(tokenizers.source), len(tokenizers.target)).to(self.device)
+        fill(model, values, origin="this run")
+        return model
 
     def _is_best(self, validation: Validation) -> bool:
         """Among equals the later one is preferred, though it is no reason for patience."""
@@ -321,11 +341,16 @@ class Training:
 
     def _save(self) -> None:
         """Copy what a checkpoint holds, and have it written while the training goes on."""
-        if self.metrics is None:
-            return
         self.writer.join()  # so that there is one copy at a time
-        self.metrics.sync()
-        self.writer.start(checkpoint.snapshot(self.model, self.optimizer, self.progress))
+        if self.metrics is not None:
+            self.metrics.sync()
+        if self.is_sharded:  # then the processes wait for each other
+            snapshot = checkpoint.snapshot(self.model, self.optimizer, self.progress)
+            written = sharding.write(self.run.checkpoints, snapshot, self.processes)
+            if self.processes.is_first:
+                checkpoint.prune(self.run.checkpoints, written, self.settings)
+        elif self.processes.is_first:
+            self.writer.start(checkpoint.snapshot(self.model, self.optimizer, self.progress))
 
     def _finish(self) -> None:
         """A last validation, and the average of the last checkpoints, which is kept if it is better still."""
@@ -341,11 +366,8 @@ class Training:
         last = checkpoint.last(self.run.checkpoints, self.settings.average, spacing=spacing)
         if len(last) < 2:
             return
-        own = {name: values.copy() for name, values in parameters(self.model).items()}
         averaged = checkpoint.average(last)
-        fill(self.model, averaged, origin="the averaged checkpoints")
-        validation = self.validate(self.model, self.progress.update)
-        fill(self.model, own, origin="this run")
+        validation = self.validate(self._with(averaged), self.progress.update)
         is_best = self._is_best(validation)
         if is_best:
             self._keep_as_best(validation, averaged, f"{len(last)} checkpoints, averaged")

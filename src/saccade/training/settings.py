@@ -61,6 +61,8 @@ class TrainingSettings:
     """Also write TensorBoard event files, below the run's `tensorboard` directory."""
     warm_start: Path | None = None
     """A model directory whose parameters the run starts from; it must have the same settings and tokenizers."""
+    shard: bool = False
+    """Spread parameters, gradients and moments over all processes (FSDP2), for a model that does not fit into one."""
     device: str = "auto"
     """cpu, cuda, cuda:1, …; auto takes a GPU if there is one."""
     threads: int | None = None
