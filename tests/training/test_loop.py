@@ -15,12 +15,14 @@ import torch
 from tests.training import toy
 from tests.training.toy import Crash, Recorder, crash
 
+from saccade.data.batch import Batch
 from saccade.data.prepare import Prepared
 from saccade.data.sampler import Position
 from saccade.directory import ModelDirectory
 from saccade.engines.torch import TorchEngine
 from saccade.errors import CheckpointError, DataError, ModelError, SettingsError, TrainingError
-from saccade.models.settings import ModelSettings
+from saccade.models.settings import ConvolutionalSettings, ModelSettings
+from saccade.protocol import Learned
 from saccade.search.settings import SearchSettings
 from saccade.training import checkpoint, learner
 from saccade.training.loop import Training, place
@@ -424,6 +426,38 @@ def test_too_many_left_out_in_a_row_stop_the_run(prepared: Prepared, tmp_path: P
     assert found is not None
     assert (found.progress.update, damaged) == (6, [])
     assert toy.fit(recipe, prepared).progress.update == 20, "once the lines are mended, the run goes on"
+
+
+@pytest.mark.parametrize(
+    "model", [toy.MODEL, toy.HARD, ConvolutionalSettings(d_model=16)], ids=lambda model: model.kind
+)
+def test_bfloat16_is_the_same_but_for_rounding(model: ModelSettings, prepared: Prepared, tmp_path: Path):
+    losses = {}
+    for precision in ("float32", "bfloat16"):
+        recipe = toy.recipe(tmp_path / "run", prepared, model=model, precision=precision, learning_rate=1e-3)
+        training = Training(Run(recipe.run, recipe), prepared)
+        batches = training.sampler.batches(Position())
+        losses[precision] = [training._update(batches)[0] for _ in range(4)]
+        assert {parameter.dtype for parameter in training.model.parameters()} == {torch.float32}
+    assert losses["bfloat16"] == pytest.approx(losses["float32"], rel=2e-3)
+    assert losses["bfloat16"] != losses["float32"]
+
+
+def test_compiled_is_what_learns_but_not_what_validates(
+    prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Here nothing is compiled, which takes minutes and cannot be done while shapes are checked."""
+    calls = []
+
+    def compiled(learn: Callable[[Batch], Learned], *, dynamic: bool) -> Callable[[Batch], Learned]:
+        assert dynamic, "batches have many shapes"
+        return lambda batch: calls.append("compiled") or learn(batch)
+
+    monkeypatch.setattr(torch, "compile", compiled)
+    recipe = toy.recipe(tmp_path / "run", prepared, updates=3, compile=True)
+    recorder = Recorder(at={update: lambda: calls.append("updated") for update in (1, 2, 3)})
+    toy.fit(recipe, prepared, recorder)
+    assert calls == ["compiled", "updated"] * 3
 
 
 def test_patience_ends_a_run_early(prepared: Prepared, tmp_path: Path):

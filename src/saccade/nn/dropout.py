@@ -76,7 +76,7 @@ class Dropout(nn.Module):
         """In training, zero a random share of the elements and scale up the rest."""
         if not self.training or self.rate == 0:
             return states
-        if states.device.type != "cpu":
+        if states.device.type != "cpu" or torch.compiler.is_compiling():  # which cannot trace the pool of bytes
             return dropout(states, self.rate)
         threshold = min(round(self.rate * LEVELS), LEVELS - 1)  # something is always kept
         dropped: Tensor = _Drop.apply(states, threshold)  # type: ignore[no-untyped-call]

@@ -84,7 +84,7 @@ class Training:
         dropout.seed(self.settings.seed)  # before the parameters are drawn
         self.model = self._built().to(self.device)
         attention = run.recipe.model.attention if isinstance(run.recipe.model, RecurrentSettings) else None
-        self.learner = Learner(self.model, self.settings.label_smoothing, attention)
+        self.learner = Learner(self.model, self.settings, attention)
         self.is_sharded = self.settings.shard and self.processes.world > 1
         self.together = self._together()
         first, second = self.settings.adam_betas

@@ -22,7 +22,7 @@ from saccade.training.checkpoint import Arrays, Checkpoint
 MAY_CHANGE = re.compile(
     r"run:|search\.|data\.(train\[\d+\]|valid)\.(source|target|file):|"
     r"training\.(updates|max_skipped|validate_every|validation_\w+|patience|checkpoint_every|keep\w*|average|log_every|"
-    r"tensorboard|shard|device|threads):"
+    r"tensorboard|compile|shard|device|threads):"
 )
 """Settings that a run may go on with changed: they do not alter what the updates so far have meant. Files may have been
 moved; whether they still hold the same corpus, its digest tells."""

@@ -61,6 +61,11 @@ class TrainingSettings:
     """Also write TensorBoard event files, below the run's `tensorboard` directory."""
     warm_start: Path | None = None
     """A model directory whose parameters the run starts from; it must have the same settings and tokenizers."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """bfloat16 multiplies matrices with 8 bits of precision (autocast), where the hardware is faster that way;
+    parameters, loss and validation stay in float32."""
+    compile: bool = False
+    """Compile the model with torch.compile, which takes a minute or more; worth a try on a GPU."""
     shard: bool = False
     """Spread parameters, gradients and moments over all processes (FSDP2), for a model that does not fit into one."""
     device: str = "auto"
