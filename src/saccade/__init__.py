@@ -11,6 +11,7 @@ from saccade.errors import (
     OutputExists,
     SaccadeError,
     SettingsError,
+    TrainingError,
 )
 from saccade.search.settings import SearchSettings
 
@@ -28,6 +29,7 @@ __all__ = [
     "SaccadeError",
     "SearchSettings",
     "SettingsError",
+    "TrainingError",
     "Translation",
     "Translator",
     "__version__",

@@ -9,7 +9,8 @@ card.md             data, scores and intended use, for people
 import os
 import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -96,26 +97,34 @@ def save(
     card: str,
 ) -> None:
     """Write a model directory under a temporary name and put it in place whole; one that was there is replaced."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
-    draft.mkdir()
-    try:
+    with drafted(path) as draft:
         marked = replace(description, tokenizers=tokenizers.checksums)
         (draft / SETTINGS).write_text(settings.dump(marked), encoding="utf-8")
         save_file(dict(parameters), draft / PARAMETERS)
         tokenizers.save(draft)
         (draft / CARD).write_text(card, encoding="utf-8")
+
+
+@contextmanager
+def drafted(path: Path) -> Iterator[Path]:
+    """A temporary neighbour of `path` for files. At a normal end it takes that place, otherwise it vanishes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = _aside(path)
+    draft.mkdir()
+    try:
+        yield draft
         for file in draft.iterdir():
             sync(file)
-        replace_directory(draft, path)
+        sync(draft)
+        _replace(draft, path)
     except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
+        recover(path)
         raise
 
 
-def replace_directory(draft: Path, path: Path) -> None:
+def _replace(draft: Path, path: Path) -> None:
     """Put a finished directory in place; the one that stood there goes only after the new one stands."""
-    old = path.with_name(f".{path.name}.old")
+    old = _aside(path, "old")
     if path.exists():
         shutil.rmtree(old, ignore_errors=True)
         path.rename(old)
@@ -126,11 +135,34 @@ def replace_directory(draft: Path, path: Path) -> None:
 
 def recover(path: Path) -> None:
     """Put things in order after a writer was killed: the old directory back if the new one never came, drafts away."""
-    old = path.with_name(f".{path.name}.old")
+    old = _aside(path, "old")
     if old.is_dir() and not path.exists():
         old.rename(path)
     for draft in path.parent.glob(f".{path.name}.*"):
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def remove(path: Path) -> None:
+    """Remove a directory. It first steps aside, as one half removed would be taken for a damaged one."""
+    shutil.rmtree(path.rename(_aside(path)), ignore_errors=True)
+
+
+def _aside(path: Path, word: str = "") -> Path:
+    """A hidden neighbour that `recover` knows of."""
+    return path.with_name(f".{path.name}.{word or uuid.uuid4().hex[:8]}")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file under a temporary name and put it in place whole."""
+    draft = path.with_name(f".{path.name}")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        sync(draft)
+        draft.replace(path)
+        sync(path.parent)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def sync(path: Path) -> None:

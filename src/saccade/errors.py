@@ -5,6 +5,7 @@ SaccadeError
 ├── DataError           corpora and input files: missing, unequal, empty, not UTF-8
 ├── ModelError          a model directory that is none, is damaged, of a newer version or of another kind
 ├── CheckpointError     a run's checkpoint that was cut short or damaged
+├── TrainingError       a training that cannot go on, as its loss or gradients are not finite
 ├── OutputExists        an output path that exists already
 ├── WorkerLost          a process that helped with the work and was ended by the system
 └── MissingDependency   an optional package, such as PyTorch, that is not installed
@@ -38,6 +39,10 @@ class ModelError(SaccadeError):
 
 class CheckpointError(SaccadeError):
     """A run's checkpoint that cannot be trusted."""
+
+
+class TrainingError(SaccadeError):
+    """A training that would spoil its model if it went on."""
 
 
 class OutputExists(SaccadeError):

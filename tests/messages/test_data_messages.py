@@ -177,11 +177,10 @@ def test_output_that_is_something_else(tmp_path: Path) -> None:
     assert (tmp_path / "a.en").read_text(encoding="utf-8") == "a\n"
 
 
-def test_too_few_batches_for_the_processes() -> None:
-    sampler = Sampler(np.array([[3, 3], [4, 4]]), max_tokens=100, seed=1, world=2)
+def test_a_corpus_without_examples() -> None:
+    sampler = Sampler(np.empty((0, 2), np.int64), max_tokens=100, seed=1)
     assert _message(lambda: next(sampler.batches(Position()))) == (
-        "Every process needs at least one batch, but 2 examples in batches of 100 tokens do not make 2, one for "
-        "each process. Use fewer processes, smaller batches or more data."
+        "A training needs examples, but the corpus has none. Give it more data."
     )
 
 

@@ -1,18 +1,27 @@
 """Checkpoints are whole or refused, and the newest whole one is found."""
 
+import os
+import signal
+import sys
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tests.training import toy
 
+from saccade import directory
 from saccade.data.sampler import Position
 from saccade.errors import CheckpointError, ModelError
 from saccade.models.build import Model, build
 from saccade.models.settings import TransformerSettings
 from saccade.training import checkpoint
-from saccade.training.checkpoint import Checkpoint, Progress
+from saccade.training.checkpoint import Checkpoint, Progress, Snapshot
+from saccade.training.settings import TrainingSettings
 
 FILES = ("model.safetensors", "optimizer.safetensors", "checkpoint.json")
 PROGRESS = Progress("abc", update=20, position=Position(3, 7), tokens=1234, seconds=5.25, best=-0.1, best_update=15)
@@ -28,8 +37,16 @@ def trained(seed: int = 1) -> tuple[Model, torch.optim.Optimizer]:
     return model, optimizer
 
 
-def save(directory: Path, update: int = 20, seed: int = 1) -> Checkpoint:
-    return checkpoint.save(directory, *trained(seed), replace(PROGRESS, update=update))
+def save(path: Path, update: int = 20, seed: int = 1) -> Checkpoint:
+    return checkpoint.write(path, snapshot(update, seed))
+
+
+def snapshot(update: int = 20, seed: int = 1, **progress: Any) -> Snapshot:
+    return checkpoint.snapshot(*trained(seed), replace(PROGRESS, update=update, **progress))
+
+
+def updates(directory: Path) -> list[int]:
+    return [int(path.name.removeprefix("update-")) for path in checkpoint.every(directory)]
 
 
 def test_saved_and_restored_is_the_same(tmp_path: Path):
@@ -47,6 +64,32 @@ def test_saved_and_restored_is_the_same(tmp_path: Path):
         for moment in ("exp_avg", "exp_avg_sq"):
             assert torch.equal(optimizer.state[own][moment], other_optimizer.state[restored][moment])
         assert other_optimizer.state[restored]["step"].item() == 20
+
+
+def test_a_snapshot_does_not_change_with_the_model():
+    model, optimizer = trained()
+    taken, before = checkpoint.snapshot(model, optimizer, PROGRESS), snapshot()
+    optimizer.step()
+    for file, arrays in taken.files.items():
+        assert toy.bits(arrays) == toy.bits(before.files[file])
+
+
+def test_adam_counts_the_updates_that_were_not_skipped(tmp_path: Path):
+    saved = checkpoint.write(tmp_path, snapshot(20, skipped=3))
+    model, optimizer = trained()
+    checkpoint.check(saved.path).restore(model, optimizer)
+    assert {state["step"].item() for state in optimizer.state.values()} == {17.0}
+
+
+def test_a_checkpoint_of_an_older_version_is_read():
+    """Written before there were `worth` and `skipped`."""
+    found = checkpoint.check(Path(__file__).parent / "stored" / "update-00000020")
+    assert found.progress == PROGRESS
+    assert (found.progress.worth, found.progress.skipped) == (None, 0)
+    (model, optimizer), (expected, _) = trained(seed=2), trained(seed=1)
+    found.restore(model, optimizer)
+    assert all(torch.equal(*pair) for pair in zip(model.parameters(), expected.parameters(), strict=True))
+    assert {state["step"].item() for state in optimizer.state.values()} == {20.0}
 
 
 def test_tied_parameters_are_saved_once(tmp_path: Path):
@@ -127,35 +170,125 @@ def test_there_may_be_none(tmp_path: Path):
     assert checkpoint.newest(tmp_path / "missing") == (None, [])
 
 
-def test_a_save_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    save(tmp_path, seed=1)
+
     def fail(path: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoint, "sync", fail)
+    monkeypatch.setattr(directory, "sync", fail)
     with pytest.raises(OSError, match="No space"):
-        save(tmp_path)
-    assert not list(tmp_path.iterdir())
+        save(tmp_path, seed=2)
+    with pytest.raises(OSError, match="No space"):
+        save(tmp_path, update=30)
+    assert [path.name for path in tmp_path.iterdir()] == ["update-00000020"]
+    assert toy.bits(checkpoint.check(tmp_path / "update-00000020").model()) == toy.bits(snapshot().files[FILES[0]])
 
 
-def test_what_an_interrupted_write_left_is_pruned_with_the_oldest(tmp_path: Path):
-    for update in (10, 20, 30):
-        save(tmp_path, update)
-    (tmp_path / ".update-00000040.1a2b3c4d").mkdir()
-    assert checkpoint.newest(tmp_path)[0].progress.update == 30, "what has no name yet is not a checkpoint"
-    checkpoint.prune(tmp_path, 2, spacing=10)
-    assert {path.name for path in tmp_path.iterdir()} == {"update-00000020", "update-00000030"}
+def test_what_bears_another_name_is_no_checkpoint(tmp_path: Path):
+    for name in (".update-00000040.1a2b3c4d", "update-00000020.bak", "update-"):
+        (tmp_path / name).mkdir()
+    assert checkpoint.every(tmp_path) == []
+
+
+def kept(directory: Path, *saved: int, written: int | None = None, **settings: Any) -> list[int]:
+    """Which of these checkpoints stay once the last was written, with one at every ten updates."""
+    for update in saved:
+        worth = {20: 5.0, 30: 7.0, 40: 6.0, 50: 5.0}.get(update)
+        checkpoint.write(directory, snapshot(update, worth=worth, validated=update if worth else 7))
+    policy = TrainingSettings(checkpoint_every=10, **{"average": 0, "keep_best": 0, **settings})
+    checkpoint.prune(directory, directory / f"update-{written or saved[-1]:08d}", policy)
+    assert [path for path in directory.iterdir() if path.name.startswith(".")] == []
+    return updates(directory)
+
+
+def test_the_newest_are_kept(tmp_path: Path):
+    assert kept(tmp_path, 10, 20, 30, 40, keep=2) == [40, 30]
+    assert kept(tmp_path, 50, keep=1) == [50]
+
+
+def test_those_that_will_be_averaged_are_kept(tmp_path: Path):
+    assert kept(tmp_path, 10, 20, 30, 40, 50, keep=1, average=3) == [50, 40, 30]
+
+
+def test_the_best_are_kept_of_those_that_were_validated(tmp_path: Path):
+    """20 and 50 are equal: the later one is better."""
+    found = kept(tmp_path, 10, 20, 30, 40, 50, 60, keep=1, keep_best=3)
+    assert found == [60, 50, 40, 30]
+    assert kept(tmp_path, 70, keep=1, keep_best=1) == [70, 30]
+
+
+def test_every_so_many_are_kept_for_ever(tmp_path: Path):
+    assert kept(tmp_path, *range(10, 90, 10), keep=1, keep_every=30) == [80, 60, 30]
 
 
 def test_one_left_by_an_interrupt_goes_when_a_newer_one_stands(tmp_path: Path):
-    for update in (10, 20, 30, 34):
-        save(tmp_path, update)
-    checkpoint.prune(tmp_path, 3, spacing=10)
-    assert [path.name[-2:] for path in checkpoint.every(tmp_path)] == ["34", "30", "20"]
+    assert kept(tmp_path, 10, 20, 30, 34, keep=3) == [34, 30, 20]
+    assert [found.progress.update for found in checkpoint.last(tmp_path, 2, spacing=10)] == [34, 30]
     save(tmp_path, 40)
-    checkpoint.prune(tmp_path, 3, spacing=10)
-    assert [path.name[-2:] for path in checkpoint.every(tmp_path)] == ["40", "30", "20"]
-    checkpoint.prune(tmp_path, 1, spacing=10)
-    assert [path.name[-2:] for path in checkpoint.every(tmp_path)] == ["40"]
+    last = checkpoint.last(tmp_path, 3, spacing=10)
+    assert [found.progress.update for found in last] == [40, 30, 20], "also if it was killed before it could prune"
+    assert kept(tmp_path, 40, keep=3) == [40, 30, 20]
+
+
+def test_what_is_damaged_never_takes_the_place_of_a_sound_one(tmp_path: Path):
+    """40 was passed over; the run went on from 20 and came to 30."""
+    for update in (10, 20, 40):
+        save(tmp_path, update)
+    (tmp_path / "update-00000040" / "model.safetensors").unlink()
+    assert kept(tmp_path, 30, keep=1) == [30]
+
+
+def test_what_was_averaged_leaves_out_the_damaged(tmp_path: Path):
+    for update in (10, 20, 30, 40):
+        save(tmp_path, update)
+    (tmp_path / "update-00000030" / "model.safetensors").unlink()
+    assert [found.progress.update for found in checkpoint.last(tmp_path, 3, spacing=10)] == [40, 20]
+
+
+@pytest.mark.parametrize("update", [20, 30], ids=["in place of one of the same update", "new"])
+def test_killed_at_any_moment_of_a_write_there_is_a_sound_checkpoint(update: int, tmp_path: Path):
+    """A process is killed before the first change that it makes to the disk, before the second, … until it ends."""
+    policy = TrainingSettings(checkpoint_every=10, keep=1, average=0, keep_best=0)
+    prior, later = snapshot(20, seed=1), snapshot(update, seed=2)
+    for number in count(1):
+        run = tmp_path / f"{number}"
+        checkpoint.write(run, prior)
+        ended = killed_at(number, lambda run=run: checkpoint.prune(run, checkpoint.write(run, later).path, policy))
+        checkpoint.recover(run)
+        found, damaged = checkpoint.newest(run)
+        assert found is not None
+        assert not damaged
+        seen = toy.bits(found.model())
+        assert seen in [toy.bits(each.files[FILES[0]]) for each in (prior, later)]
+        assert {path.name for path in run.iterdir()} <= {"update-00000020", f"update-{update:08d}"}
+        if ended:
+            assert seen == toy.bits(later.files[FILES[0]])
+            assert updates(run) == [update]
+            break
+    assert number > 8, "so many changes are seen at least"
+
+
+def killed_at(number: int, work: Callable[[], object]) -> bool:
+    """Do some work in a process that is killed before it changes the disk for the so-many-th time; True if it ends."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    changes = count(1)
+
+    def watch(event: str, args: tuple[Any, ...]) -> None:
+        changing = event in ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate") or (
+            event == "open" and args[2] & os.O_ACCMODE != os.O_RDONLY
+        )
+        if changing and next(changes) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    try:
+        sys.addaudithook(watch)
+        work()
+        os._exit(0)
+    finally:
+        os._exit(1)
 
 
 def test_the_average_is_the_mean(tmp_path: Path):

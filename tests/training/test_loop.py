@@ -1,6 +1,7 @@
 """A training that is stopped, damaged or changed goes on as if nothing had happened, or says why not."""
 
 import json
+import math
 import os
 import signal
 from collections.abc import Callable
@@ -14,15 +15,17 @@ import torch
 from tests.training import toy
 from tests.training.toy import Crash, Recorder, crash
 
-from saccade.data.batch import collate
+from saccade.data.batch import Batch, collate
 from saccade.data.loader import Loaded
 from saccade.data.prepare import Prepared
 from saccade.data.sampler import Position
 from saccade.directory import ModelDirectory
 from saccade.engines.torch import TorchEngine
-from saccade.errors import DataError, ModelError, SettingsError
+from saccade.errors import CheckpointError, DataError, ModelError, SettingsError, TrainingError
+from saccade.models.settings import ConvolutionalSettings, ModelSettings
+from saccade.protocol import Learned
 from saccade.search.settings import SearchSettings
-from saccade.training import checkpoint, loop
+from saccade.training import checkpoint, learner
 from saccade.training.loop import Training
 from saccade.training.reinforce import reinforce
 from saccade.training.run import Run
@@ -170,7 +173,7 @@ def test_the_baseline_begins_as_the_first_mean_and_moves_by_a_tenth(
         assert shares == {"reward": 0.3, "entropy": 0.01}
         return reinforce(learned, mask, given, baseline, **shares)
 
-    monkeypatch.setattr(loop, "reinforce", noting)
+    monkeypatch.setattr(learner, "reinforce", noting)
     attention = replace(toy.HARD.attention, reward=0.3, entropy=0.01)
     recipe = toy.recipe(tmp_path / "run", prepared, model=replace(toy.HARD, attention=attention), accumulate=2)
     training = Training(Run(recipe.run, recipe), prepared)
@@ -248,18 +251,18 @@ def test_a_damaged_checkpoint_does_not_keep_a_run_from_ending(
     assert toy.outcome(run) == toy.outcome(whole[0])
 
 
-def test_when_all_checkpoints_are_damaged_it_begins_anew(
-    whole: tuple[Path, Recorder], prepared: Prepared, tmp_path: Path
-):
-    run, recorder = tmp_path / "run", Recorder()
-    with pytest.raises(Crash):
-        toy.fit(toy.recipe(run, prepared), prepared, Recorder(at={9: crash}))
-    (run / "checkpoints/update-00000006/checkpoint.json").unlink()
-    toy.fit(toy.recipe(run, prepared), prepared, recorder)
-    assert recorder.began is not None
-    assert recorder.began.update == 0
-    assert len(recorder.passed_over) == 1
-    assert toy.outcome(run) == toy.outcome(whole[0])
+def test_when_all_checkpoints_are_damaged_nothing_is_lost(prepared: Prepared, tmp_path: Path):
+    recipe = toy.recipe(tmp_path / "run", prepared, updates=15)
+    toy.fit(recipe, prepared)
+    for path in checkpoint.every(recipe.run / "checkpoints"):
+        (path / "checkpoint.json").unlink()
+    before = {path: path.read_bytes() for path in recipe.run.rglob("*") if path.is_file()}
+    with pytest.raises(
+        CheckpointError, match=r"every one is damaged: .*-00000015.*-00000012.*-00000006.*remove \S+"
+    ) as e:
+        toy.fit(recipe, prepared)
+    assert f"remove {recipe.run / 'checkpoints'} to begin anew" in str(e.value)
+    assert {path: path.read_bytes() for path in recipe.run.rglob("*") if path.is_file()} == before
 
 
 def test_a_run_that_has_ended_ends_again_at_once(prepared: Prepared, tmp_path: Path):
@@ -332,6 +335,133 @@ def test_large_gradients_are_clipped(clip_norm: float, prepared: Prepared, tmp_p
     training._update(training._batches(Position()))
     squares = sum(parameter.grad.square().sum().item() for parameter in training.model.parameters())
     assert squares**0.5 == pytest.approx(0.01, rel=1e-3) if clip_norm else squares**0.5 > 0.1
+
+
+def batch_with(training: Training, row: int, update: int) -> list[str]:
+    """The places of the batch of this update, which must hold this example."""
+    batch = training.sampler.epoch(0)[update - 1].tolist()
+    assert row in batch
+    return [training.prepared.train.place(each) for each in batch]
+
+
+@pytest.mark.parametrize("times", [math.inf, 1e38], ids=["loss", "gradients"])
+def test_an_update_that_is_not_finite_is_left_out_and_named(times: float, prepared: Prepared, tmp_path: Path):
+    recipe = toy.recipe(tmp_path / "run", prepared, updates=8, log_every=1)
+    training = Training(Run.open(recipe), prepared, recorder := Recorder())
+    row = int(training.sampler.epoch(0)[4][3])
+    with toy.poisoned(prepared, row, times=times):
+        ended = training.fit()
+    assert recorder.places == {5: batch_with(training, row, 5)}
+    assert [line["places"] for line in toy.metrics(recipe.run) if "skipped" in line] == [recorder.places[5]]
+    assert (ended.progress.update, ended.progress.skipped) == (8, 1)
+    assert {state["step"].item() for state in training.optimizer.state.values()} == {7}
+    assert all(parameter.isfinite().all() for parameter in training.model.parameters())
+    lost = sum(len(prepared.train[int(row)][1]) + 1 for row in training.sampler.epoch(0)[4])
+    learned = sum(len(prepared.train[int(row)][1]) + 1 for batch in training.sampler.epoch(0)[:8] for row in batch)
+    assert ended.progress.tokens == learned - lost
+
+
+def test_a_left_out_update_changes_nothing_but_the_count(prepared: Prepared, tmp_path: Path):
+    recipe = toy.recipe(tmp_path / "run", prepared)
+    training = Training(Run(recipe.run, recipe), prepared)
+    batches = training._batches(Position())
+    training._update(batches)
+    before = (
+        toy.bits(checkpoint.parameters(training.model)),
+        toy.bits(checkpoint._moments(training.model, training.optimizer)),
+    )
+    with toy.poisoned(prepared, *training.sampler.epoch(0)[1].tolist()):
+        training._update(batches)
+    after = (
+        toy.bits(checkpoint.parameters(training.model)),
+        toy.bits(checkpoint._moments(training.model, training.optimizer)),
+    )
+    assert after == before
+    assert (training.progress.update, training.progress.skipped) == (2, 1)
+
+
+def test_only_the_batch_that_is_not_finite_is_named(prepared: Prepared, tmp_path: Path):
+    recipe = toy.recipe(tmp_path / "run", prepared, accumulate=3)
+    training = Training(Run(recipe.run, recipe), prepared, recorder := Recorder())
+    rows = training.sampler.epoch(0)[1].tolist()
+    with toy.poisoned(prepared, rows[0]):
+        training._update(training._batches(Position()))
+    assert recorder.places == {1: [prepared.train.place(row) for row in rows]}
+
+
+@pytest.mark.parametrize("model", [toy.MODEL, toy.HARD], ids=["transformer", "hard attention"])
+def test_resumed_over_left_out_updates_is_uninterrupted(model: ModelSettings, prepared: Prepared, tmp_path: Path):
+    """Left out are updates 5, 11 and 14; checkpoints stand at 6, 12 and 18."""
+    for name, stops in {"whole": {}, "stopped": {9: crash, 13: signalled(signal.SIGINT), 17: crash}}.items():
+        recipe = toy.recipe(tmp_path / name, prepared, model=model)
+        epoch = Training(Run(recipe.run, recipe), prepared).sampler.epoch(0)
+        with toy.poisoned(prepared, *(int(epoch[update - 1][0]) for update in (5, 11, 14))):
+            for update, act in stops.items():
+                with pytest.raises(Crash) if act is crash else nullcontext():
+                    toy.fit(recipe, prepared, Recorder(at={update: act}))
+            assert toy.fit(recipe, prepared).progress.skipped == 3
+    assert toy.outcome(tmp_path / "whole") == toy.outcome(tmp_path / "stopped")
+
+
+def test_a_checkpoint_before_the_first_sound_update_can_be_gone_on_with(prepared: Prepared, tmp_path: Path):
+    """Then the optimizer has nothing to remember yet."""
+    for name, stops in {"whole": {}, "stopped": {1: signalled(signal.SIGINT)}}.items():
+        recipe = toy.recipe(tmp_path / name, prepared, updates=4)
+        row = int(Training(Run(recipe.run, recipe), prepared).sampler.epoch(0)[0][0])
+        with toy.poisoned(prepared, row):
+            for update, act in stops.items():
+                toy.fit(recipe, prepared, Recorder(at={update: act}))
+            assert toy.fit(recipe, prepared).progress.skipped == 1
+    assert toy.outcome(tmp_path / "whole") == toy.outcome(tmp_path / "stopped")
+
+
+def test_too_many_left_out_in_a_row_stop_the_run(prepared: Prepared, tmp_path: Path):
+    """4 is left out, then 8, 9 and 10: the checkpoint of update 6 stands."""
+    recipe = toy.recipe(tmp_path / "run", prepared, max_skipped=3)
+    epoch = Training(Run(recipe.run, recipe), prepared).sampler.epoch(0)
+    recorder = Recorder()
+    with (
+        toy.poisoned(prepared, *(int(epoch[update - 1][0]) for update in (4, 8, 9, 10))),
+        pytest.raises(TrainingError, match=r"in the last 3 updates \(training\.max_skipped\) they were not"),
+    ):
+        toy.fit(recipe, prepared, recorder)
+    assert list(recorder.places) == [4, 8, 9, 10]
+    found, damaged = checkpoint.newest(recipe.run / "checkpoints")
+    assert found is not None
+    assert (found.progress.update, damaged) == (6, [])
+    assert toy.fit(recipe, prepared).progress.update == 20, "once the lines are mended, the run goes on"
+
+
+@pytest.mark.parametrize(
+    "model", [toy.MODEL, toy.HARD, ConvolutionalSettings(d_model=16)], ids=lambda model: model.kind
+)
+def test_bfloat16_is_the_same_but_for_rounding(model: ModelSettings, prepared: Prepared, tmp_path: Path):
+    losses = {}
+    for precision in ("float32", "bfloat16"):
+        recipe = toy.recipe(tmp_path / "run", prepared, model=model, precision=precision, learning_rate=1e-3)
+        training = Training(Run(recipe.run, recipe), prepared)
+        batches = training._batches(Position())
+        losses[precision] = [training._update(batches)[0] for _ in range(4)]
+        assert {parameter.dtype for parameter in training.model.parameters()} == {torch.float32}
+    assert losses["bfloat16"] == pytest.approx(losses["float32"], rel=2e-3)
+    assert losses["bfloat16"] != losses["float32"]
+
+
+def test_compiled_is_what_learns_but_not_what_validates(
+    prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Here nothing is compiled, which takes minutes and cannot be done while shapes are checked."""
+    calls = []
+
+    def compiled(learn: Callable[[Batch], Learned], *, dynamic: bool) -> Callable[[Batch], Learned]:
+        assert dynamic, "batches have many shapes"
+        return lambda batch: calls.append("compiled") or learn(batch)
+
+    monkeypatch.setattr(torch, "compile", compiled)
+    recipe = toy.recipe(tmp_path / "run", prepared, updates=3, compile=True)
+    recorder = Recorder(at={update: lambda: calls.append("updated") for update in (1, 2, 3)})
+    toy.fit(recipe, prepared, recorder)
+    assert calls == ["compiled", "updated"] * 3
 
 
 def test_patience_ends_a_run_early(prepared: Prepared, tmp_path: Path):

@@ -9,6 +9,7 @@ from tests.training import toy
 from saccade import settings
 from saccade.errors import SettingsError
 from saccade.recipe import Recipe
+from saccade.training.checkpoint import Progress
 from saccade.training.metrics import Metrics
 from saccade.training.run import Run
 
@@ -43,7 +44,18 @@ def test_the_recipe_is_kept_with_the_run(recipe: Recipe):
     ("section", "changes"),
     [
         ("training", {"updates": 99, "patience": 3, "validate_every": 2}),
-        ("training", {"checkpoint_every": 1, "keep": 9, "average": 0, "log_every": 1, "tensorboard": True}),
+        (
+            "training",
+            {
+                "checkpoint_every": 1,
+                "keep": 9,
+                "keep_best": 0,
+                "keep_every": 2,
+                "average": 0,
+                "log_every": 1,
+                "tensorboard": True,
+            },
+        ),
         ("training", {"validation_beam": 4, "validation_sentences": 7, "device": "auto", "threads": 1}),
         ("search", {"beam": 7, "length_penalty": 0.6}),
     ],
@@ -92,12 +104,12 @@ def test_every_refused_change_is_named_at_once(recipe: Recipe):
 
 
 def test_metrics_of_updates_to_be_done_again_are_forgotten(tmp_path: Path):
-    metrics = Metrics(tmp_path, after=0, tensorboard=False)
+    metrics = Metrics(tmp_path, Progress("abc"), tensorboard=False)
     for update in (2, 4, 6):
         metrics.log(update, loss=1 / update)
     with (tmp_path / "metrics.jsonl").open("a") as file:
         file.write('{"update": 4, "lo')  # the machine went out while it was written
-    again = Metrics(tmp_path, after=4, tensorboard=False)
+    again = Metrics(tmp_path, Progress("abc", update=4), tensorboard=False)
     again.log(6, loss=0.5)
     assert toy.metrics(tmp_path) == [
         {"update": 2, "loss": 0.5},
@@ -107,8 +119,30 @@ def test_metrics_of_updates_to_be_done_again_are_forgotten(tmp_path: Path):
     assert [path.name for path in tmp_path.iterdir()] == ["metrics.jsonl"]
 
 
+@pytest.mark.parametrize("validated", [2, 4])
+def test_a_validation_to_be_done_again_is_forgotten(validated: int, tmp_path: Path):
+    """At the end of a run the checkpoint of an update may be written before the update is validated."""
+    metrics = Metrics(tmp_path, Progress("abc"), tensorboard=False)
+    for update in (2, 4):
+        metrics.log(update, loss=0.5)
+        metrics.log(update, valid_loss=0.5)
+    Metrics(tmp_path, Progress("abc", update=4, validated=validated), tensorboard=False)
+    assert [line["update"] for line in toy.metrics(tmp_path) if "valid_loss" in line] == [2, 4][: validated // 2]
+    assert [line["update"] for line in toy.metrics(tmp_path) if "loss" in line] == [2, 4]
+
+
+@pytest.mark.parametrize("torn", [b'{"update": 4, "loss": 1}', b"\0\0\0\n", b"\xff\n", b"7\n", b"{}\n"])
+def test_a_torn_line_is_forgotten(torn: bytes, tmp_path: Path):
+    """What a power cut may leave; the first has lost its end only, and would run into the next."""
+    Metrics(tmp_path, Progress("abc"), tensorboard=False).log(2, loss=0.5)
+    with (tmp_path / "metrics.jsonl").open("ab") as file:
+        file.write(torn)
+    Metrics(tmp_path, Progress("abc", update=4), tensorboard=False).log(6, loss=0.5)
+    assert [line["update"] for line in toy.metrics(tmp_path)] == [2, 6]
+
+
 def test_metrics_are_also_written_for_tensorboard(tmp_path: Path):
-    metrics = Metrics(tmp_path, after=0, tensorboard=True)
+    metrics = Metrics(tmp_path, Progress("abc"), tensorboard=True)
     metrics.log(2, loss=0.5)
     metrics.close()
     (events,) = (tmp_path / "tensorboard").iterdir()
@@ -122,12 +156,16 @@ def test_a_rate_that_falls_in_a_line_binds_the_number_of_updates(recipe: Recipe)
         Run.open(changed(falling, "training", updates=99))
 
 
-def test_a_model_lost_between_two_names_comes_back(recipe: Recipe):
+def test_what_was_lost_between_two_names_comes_back_and_drafts_go(recipe: Recipe):
     """Killed after the old directory had stepped aside and before the new one took its place."""
     path = Run.open(recipe).path
     (path / ".model.old").mkdir()
     (path / ".model.old" / "settings.toml").write_text("old", encoding="utf-8")
     (path / ".model.0a1b2c3d").mkdir()
+    (path / "checkpoints" / ".update-00000020.0a1b2c3d").mkdir(parents=True)
+    (path / "checkpoints" / ".update-00000010.old").mkdir()
+    (path / ".recipe.toml").write_text("half", encoding="utf-8")
     Run.open(recipe)
-    assert sorted(entry.name for entry in path.iterdir()) == ["model", "recipe.toml"]
+    assert sorted(entry.name for entry in path.iterdir()) == ["checkpoints", "model", "recipe.toml"]
+    assert [entry.name for entry in (path / "checkpoints").iterdir()] == ["update-00000010"]
     assert (path / "model" / "settings.toml").read_text(encoding="utf-8") == "old"

@@ -1,15 +1,20 @@
 """A training that takes a second: strings of letters, reversed by a Transformer with vectors of 16 numbers."""
 
 import json
+import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from safetensors.numpy import load_file
+from torch import Tensor
 
+from saccade.data.batch import Batch
 from saccade.data.prepare import Prepared, prepare
 from saccade.data.settings import CorpusSettings, DataSettings
 from saccade.errors import CheckpointError
@@ -20,6 +25,7 @@ from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import TokenizerSettings
 from saccade.training import checkpoint
 from saccade.training.checkpoint import Progress
+from saccade.training.learner import Learner
 from saccade.training.loop import Outcome, Training
 from saccade.training.run import Run
 from saccade.training.settings import TrainingSettings
@@ -27,6 +33,7 @@ from saccade.training.validation import Validation
 
 TOKENIZER = TokenizerSettings(kind="char", vocabulary=12, byte_fallback=False)
 MODEL = TransformerSettings(layers=1, d_model=16, d_feedforward=32, num_heads=2, dropout=0.2)
+QUIET = replace(MODEL, dropout=0.0)
 HARD = RecurrentSettings(d_model=16, dropout=0.2, attention=AttentionSettings(positions="hard"))
 TRAINING = TrainingSettings(
     updates=20,
@@ -40,6 +47,8 @@ TRAINING = TrainingSettings(
     log_every=2,
     device="cpu",
 )
+MANY = 60
+"""Updates that take long enough to be stopped on their way from outside."""
 
 
 def prepared(directory: Path, letters: str = "abcdef") -> Prepared:
@@ -76,6 +85,7 @@ class Recorder:
     began: Progress | None = None
     passed_over: list[CheckpointError] = field(default_factory=list)
     losses: dict[int, float] = field(default_factory=dict)
+    places: dict[int, list[str]] = field(default_factory=dict)
     validations: list[Validation] = field(default_factory=list)
     averages: list[tuple[Validation, int, bool]] = field(default_factory=list)
 
@@ -84,6 +94,11 @@ class Recorder:
 
     def updated(self, progress: Progress, loss: float, rate: float) -> None:
         self.losses[progress.update] = loss
+        if act := self.at.get(progress.update):
+            act()
+
+    def skipped(self, progress: Progress, places: list[str]) -> None:
+        self.places[progress.update] = places
         if act := self.at.get(progress.update):
             act()
 
@@ -104,6 +119,25 @@ def crash() -> None:
 
 def fit(recipe: Recipe, prepared: Prepared, recorder: Recorder | None = None) -> Outcome:
     return Training(Run.open(recipe), prepared, recorder or Recorder()).fit()
+
+
+@contextmanager
+def poisoned(prepared: Prepared, *rows: int, times: float = math.inf) -> Iterator[None]:
+    """Meanwhile the loss of a batch with one of these examples is infinite; or the gradients are, and the loss is not,
+    if it is only multiplied.
+    """
+    sources = [prepared.train[row][0].tolist() for row in rows]
+    forward = Learner.forward
+
+    def poison(self: Learner, batch: Batch) -> tuple[Tensor, Tensor]:
+        wanted, loss = forward(self, batch)
+        batched = (ids[mask][:-1].tolist() for ids, mask in zip(batch.source, batch.source_mask, strict=True))
+        if any(source in sources for source in batched):
+            return times * wanted, loss if math.isfinite(times) else times * loss
+        return wanted, loss
+
+    with mock.patch.object(Learner, "forward", poison):
+        yield
 
 
 def metrics(run: Path) -> list[dict[str, float]]:

@@ -33,8 +33,6 @@ class Display:
     def started(self, model: Model, progress: checkpoint.Progress, passed_over: list[CheckpointError]) -> None:
         for error in passed_over:
             note(f"warning: {error} It is passed over.")
-        if passed_over and not progress.update:
-            note("warning: No sound checkpoint is left, so the training begins anew.")
         num_parameters = sum(parameter.numel() for parameter in model.parameters())
         note(f"{num_parameters:,} parameters, {self.settings.updates:,} updates")
         if progress.update >= self.settings.updates:
@@ -66,6 +64,13 @@ class Display:
             note(f"update {progress.update:,}/{self.settings.updates:,}  {figures}  rate {rate:.2e}")
         if elapsed > 30.0:
             self.before = (progress.update, progress.seconds, progress.tokens)
+
+    def skipped(self, progress: checkpoint.Progress, places: list[str]) -> None:
+        more = f" and {len(places) - 5:,} more, see metrics.jsonl" if len(places) > 5 else ""
+        note(
+            f"warning: Update {progress.update:,} is left out: its loss or gradients are not finite. "
+            f"It was made of {', '.join(places[:5])}{more}."
+        )
 
     def validated(self, validation: Validation, is_best: bool) -> None:
         if is_best:

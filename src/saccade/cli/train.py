@@ -2,16 +2,21 @@
 
 import resource
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from saccade import recipe as recipes
 from saccade.cli.console import note, print_result
 from saccade.cli.options import Overrides, RecipeFile, typed
-from saccade.cli.prepare import prepared_corpus, show
+from saccade.cli.prepare import corpus_directory, prepared_corpus, show
+from saccade.data.prepare import Prepared
 from saccade.errors import need_torch
 from saccade.recipe import Recipe
+
+if TYPE_CHECKING:
+    from saccade.training.loop import Outcome
+    from saccade.training.run import Run
 
 
 def train(
@@ -47,45 +52,61 @@ def train(
 
 
 def fit(recipe: Recipe) -> bool:
-    """Prepare if need be and train to the end; True if it was interrupted."""
+    """Prepare if need be and train to the end; True if it was interrupted. Under torchrun, only one process speaks."""
     from saccade.cli.progress import Display
+    from saccade.training import machine, processes
     from saccade.training.loop import Training
     from saccade.training.run import Run
 
-    run = Run.open(recipe)
-    prepared = prepared_corpus(recipe)
-    show(prepared)
-    display = Display(recipe.training)
-    try:
-        outcome = Training(run, prepared, display).fit()
-    finally:
-        display.ended()
+    def prepare() -> None:
+        Run.open(recipe)
+        show(prepared_corpus(recipe))
+
+    with processes.joined(machine.use(recipe.training.device, recipe.training.threads)) as group:
+        group.first(prepare)
+        run, prepared = Run(recipe.run, recipe), Prepared.open(corpus_directory(recipe))
+        display = Display(recipe.training)
+        try:
+            outcome = Training(run, prepared, display if group.is_first else None, group).fit()
+        finally:
+            display.ended()
+    if not group.is_first:
+        raise typer.Exit(130 if outcome.interrupted else 0)
+    tell(outcome, run)
+    return outcome.interrupted
+
+
+def tell(outcome: "Outcome", run: "Run") -> None:
+    """How a training ended."""
     done = outcome.progress
     if outcome.interrupted:
         note(f"Interrupted after update {done.update:,}.")
-    else:
-        if done.update < recipe.training.updates:
-            note(f"Stopped early: the last {done.stale} validations found nothing better (training.patience).")
-        note(
-            f"{done.update:,} updates in {done.seconds / 60:.1f} minutes of training. "
-            f"The model of update {done.best_update:,} is in {run.model}."
-        )
-    return outcome.interrupted
+        return
+    if done.update < run.recipe.training.updates:
+        note(f"Stopped early: the last {done.stale} validations found nothing better (training.patience).")
+    note(
+        f"{done.update:,} updates in {done.seconds / 60:.1f} minutes of training. "
+        f"The model of update {done.best_update:,} is in {run.model}."
+    )
 
 
 def estimate(recipe: Recipe) -> None:
     """Try a few updates and say what the whole training would take. Nothing is saved but the prepared corpus."""
+    from saccade.training import machine, processes
     from saccade.training.loop import Training
     from saccade.training.run import Run
 
-    prepared = prepared_corpus(recipe)
-    show(prepared)
-    training = Training(Run(recipe.run, recipe), prepared)
+    with processes.joined(machine.use(recipe.training.device, recipe.training.threads)) as group:
+        group.first(lambda: show(prepared_corpus(recipe)))
+        prepared = Prepared.open(corpus_directory(recipe))
+        training = Training(Run(recipe.run, recipe), prepared, processes=group)
+        seconds = training.trial(updates=5)
+    if not group.is_first:
+        return
     num_parameters = sum(parameter.numel() for parameter in training.model.parameters())
-    seconds = training.trial(updates=5)
     # ru_maxrss counts kilobytes on Linux and bytes on macOS.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
-    epochs = recipe.training.updates * recipe.training.accumulate / training.batches_per_epoch
+    epochs = recipe.training.updates * recipe.training.accumulate * group.world / training.batches_per_epoch
     minutes = seconds * recipe.training.updates / 60
     duration = f"{minutes:.1f} minutes" if minutes < 90 else f"{minutes / 60:.1f} hours"
     print_result(

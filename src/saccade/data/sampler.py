@@ -1,12 +1,13 @@
 """Batches by token budget, of examples of like length; the order is a pure function of its inputs.
 
-The list of an epoch's batches depends on (seed, epoch) only; rank r of `world` processes takes every world-th
-batch of it. A run can therefore go on from any position at once.
+The list of an epoch's batches depends on (seed, epoch) only, and epoch follows epoch without end; rank r of `world`
+processes takes every world-th batch. A run can therefore go on from any position at once, and with more processes or
+fewer.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """How far a run has come: `batch` batches of `epoch` are done, on every rank."""
+    """How far a run has come: `batch` batches of `epoch` are done, by all processes together."""
 
     epoch: int = 0
     batch: int = 0
@@ -61,28 +62,28 @@ class Sampler:
         self._pool_size = max(1, int(pool * max_tokens / self._widths.mean())) if len(lengths) else 1
 
     def epoch(self, epoch: int) -> list[Indices]:
-        """This rank's batches, as indices of examples. Every rank has equally many: where the last group of
-        batches is not complete, it is left out of this epoch.
-        """
+        """All batches of an epoch, as indices of examples."""
         rng = np.random.default_rng((self._seed, epoch))
         order = self._pooled(self._shuffled(rng, epoch))
         batches = self._cut(order)
-        shuffled = rng.permutation(len(batches))
-        even = len(batches) - len(batches) % self._world
-        return [batches[place] for place in shuffled[self._rank : even : self._world]]
+        return [batches[place] for place in rng.permutation(len(batches))]
 
     def batches(self, start: Position) -> Iterator[tuple[Position, Indices]]:
-        """Without end, each batch with the position that goes on after it."""
+        """This rank's batches without end, each with the position that goes on after it and its companions on the
+        other ranks.
+        """
+        stream = self._stream(start)
+        while True:
+            companions = list(islice(stream, self._world))
+            yield companions[-1][0], companions[self._rank][1]
+
+    def _stream(self, start: Position) -> Iterator[tuple[Position, Indices]]:
+        """The batches of all ranks, one after the other."""
+        if not len(self._lengths):
+            raise DataError("A training needs examples, but the corpus has none. Give it more data.")
         skipped = start.batch
         for epoch in count(start.epoch):
-            batches = self.epoch(epoch)
-            if not batches:
-                raise DataError(
-                    f"Every process needs at least one batch, but {len(self._lengths)} examples in batches "
-                    f"of {self._max_tokens} tokens do not make {self._world}, one for each process. "
-                    "Use fewer processes, smaller batches or more data."
-                )
-            for done, batch in enumerate(batches[skipped:], start=skipped + 1):
+            for done, batch in enumerate(self.epoch(epoch)[skipped:], start=skipped + 1):
                 yield Position(epoch, done), batch
             skipped = 0
 

@@ -66,7 +66,7 @@ class Transformer(EncoderDecoder[Memory, TransformerState]):
         memory = self.encode(batch)
         states = self._embed(self.target_embedding, batch.prefix)
         for layer in self._decoder:
-            states, _ = layer(states, layer.cross_attention.memory(memory.keys, memory.mask))
+            states = layer.learn(states, memory.keys, memory.mask)
         hidden: Tensor = self.decoder_norm(states)
         return hidden
 

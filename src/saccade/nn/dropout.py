@@ -91,7 +91,7 @@ def drop(states: Float[Tensor, "*shape"], rate: float) -> Float[Tensor, "*shape"
     """Zero a random share of the elements and scale up the rest."""
     if rate == 0:
         return states
-    if states.device.type != "cpu":
+    if states.device.type != "cpu" or torch.compiler.is_compiling():  # which cannot trace the pool of bytes
         return dropout(states, rate)
     dropped: Tensor = _Drop.apply(states, rate)  # type: ignore[no-untyped-call]
     return dropped

@@ -68,6 +68,18 @@ class DecoderLayer(nn.Module):
         self.around_cross = shape.residual()
         self.around_feed_forward = shape.residual()
 
+    def learn(
+        self,
+        states: Float[Tensor, "batch target d_model"],
+        source: Float[Tensor, "batch source d_model"],
+        mask: Bool[Tensor, "batch source"] | None,
+    ) -> Float[Tensor, "batch target d_model"]:
+        """`forward` for a whole target, which also projects the encoder's states: all that a layer does in one call,
+        so that its parameters need not be at hand before or after.
+        """
+        states, _ = self.forward(states, self.cross_attention.memory(source, mask))
+        return states
+
     def forward(
         self, states: Float[Tensor, "batch target d_model"], source: Memory, past: Memory | None = None
     ) -> tuple[Float[Tensor, "batch target d_model"], Memory]:

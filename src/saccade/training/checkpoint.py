@@ -3,16 +3,15 @@
     update-00001000/
       model.safetensors       parameters
       optimizer.safetensors   Adam's two moments of every parameter
-      checkpoint.json         progress, the sha256 of both files, and a checksum of all this; written last
+      checkpoint.json         progress, the sha256 of these files, and a checksum of all this; written last
 
+Where a model is spread over several processes, each writes the rows that it holds: model-00001-of-00002.safetensors, …
 Random states are not stored: they are functions of (seed, update).
 """
 
 import hashlib
 import json
-import shutil
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -25,13 +24,16 @@ from safetensors.numpy import load_file, save_file
 from torch import nn
 
 from saccade.data.sampler import Position
-from saccade.directory import sync
+from saccade.directory import drafted, remove
+from saccade.directory import recover as recover_directory
 from saccade.engines.torch import fill
 from saccade.errors import CheckpointError
 from saccade.models.build import Model
+from saccade.training.settings import TrainingSettings
 
 FORMAT = 1
 MODEL, OPTIMIZER, PROGRESS = "model.safetensors", "optimizer.safetensors", "checkpoint.json"
+MOMENTS = ("exp_avg", "exp_avg_sq")
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -59,6 +61,19 @@ class Progress:
     """Validations since then."""
     baseline: float | None = None
     """What rewards of choices by chance are held against; hard attention only."""
+    worth: float | None = None
+    """The last validation, by the measure that the settings name."""
+    skipped: int = 0
+    """Updates left out because their gradients were not finite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All that a checkpoint holds, copied: the training may go on while it is written."""
+
+    progress: Progress
+    files: dict[str, Arrays]
+    """What each file holds, by the file's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,64 +85,66 @@ class Checkpoint:
 
     def model(self) -> Arrays:
         """Parameters by name."""
-        return load_file(self.path / MODEL)
+        return _read(self.path, MODEL)
 
     def restore(self, model: Model, optimizer: torch.optim.Optimizer) -> None:
         """Put parameters and optimizer back to where they were."""
         fill(model, self.model(), origin=str(self.path))
-        _fill_optimizer(model, optimizer, load_file(self.path / OPTIMIZER), self.progress.update)
+        steps = self.progress.update - self.progress.skipped
+        _fill_optimizer(model, optimizer, _read(self.path, OPTIMIZER), steps)
 
 
-def save(directory: Path, model: Model, optimizer: torch.optim.Optimizer, progress: Progress) -> Checkpoint:
+def snapshot(model: Model, optimizer: torch.optim.Optimizer, progress: Progress) -> Snapshot:
+    """Copy parameters and moments as they are now.
+
+    By numpy, whose one thread beats those of torch, which wait for each other, where the cores are busy.
+    """
+    files = {MODEL: parameters(model), OPTIMIZER: _moments(model, optimizer)}
+    copies = {file: {name: values.copy() for name, values in arrays.items()} for file, arrays in files.items()}
+    return Snapshot(progress, copies)
+
+
+def write(directory: Path, snapshot: Snapshot) -> Checkpoint:
     """Write a checkpoint under a temporary name, make sure it is on the disk, then give it its name."""
-    path = directory / f"update-{progress.update:08d}"
-    draft = directory / f".{path.name}.{uuid.uuid4().hex[:8]}"
-    draft.mkdir(parents=True)
-    try:
-        save_file(parameters(model), draft / MODEL)
-        save_file(_moments(model, optimizer), draft / OPTIMIZER)
-        described = {
-            "format": FORMAT,
-            "progress": asdict(progress),
-            "sha256": {name: _sha256(draft / name) for name in (MODEL, OPTIMIZER)},
-        }
-        described["checksum"] = _checksum(described)
-        (draft / PROGRESS).write_text(json.dumps(described, indent=1), encoding="utf-8")
-        for file in draft.iterdir():
-            sync(file)
-        if path.exists():  # a run that was set back to an earlier checkpoint comes by again
-            shutil.rmtree(path)
-        draft.rename(path)
-        sync(directory)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
-    return Checkpoint(path, progress)
+    path = directory / f"update-{snapshot.progress.update:08d}"
+    with drafted(path) as draft:  # takes the place of an earlier one if a run that was set back comes by again
+        for name, arrays in snapshot.files.items():
+            save_file(arrays, draft / name)
+        describe(draft, snapshot.progress, snapshot.files)
+    return Checkpoint(path, snapshot.progress)
+
+
+def describe(draft: Path, progress: Progress, files: Iterable[str]) -> None:
+    """Write what makes a checkpoint of files: the progress, and the checksum of each."""
+    described = {
+        "format": FORMAT,
+        "progress": asdict(progress),
+        "sha256": {name: _sha256(draft / name) for name in files},
+    }
+    described["checksum"] = _checksum(described)
+    (draft / PROGRESS).write_text(json.dumps(described, indent=1), encoding="utf-8")
 
 
 def check(path: Path) -> Checkpoint:
     """A checkpoint whose files are whole, or a CheckpointError that says what is wrong."""
-    try:
-        described = json.loads((path / PROGRESS).read_text(encoding="utf-8"))
-        if described["format"] != FORMAT:
-            raise CheckpointError(f"{path} has format {described['format']}, but this saccade reads format {FORMAT}.")
-        if described.pop("checksum") != _checksum(described):
-            raise ValueError("its numbers do not add up to its checksum")
-        for name, checksum in described["sha256"].items():
-            if _sha256(path / name) != checksum:
-                raise CheckpointError(
-                    f"{path / name} must have the checksum that {PROGRESS} names, but has another: "
-                    "the file was cut short or damaged."
-                )
-        progress = described["progress"]
-        return Checkpoint(path, Progress(**progress | {"position": Position(**progress["position"])}))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"{path} must be a whole checkpoint, but {PROGRESS} cannot be read ({error}).") from error
+    progress, checksums = _described(path)
+    for name, checksum in checksums.items():
+        try:
+            found = _sha256(path / name)
+        except OSError as error:
+            raise CheckpointError(f"{path / name} must be a part of the checkpoint, but {error.strerror}.") from error
+        if found != checksum:
+            raise CheckpointError(
+                f"{path / name} must have the checksum that {PROGRESS} names, but has another: "
+                "the file was cut short or damaged."
+            )
+    return Checkpoint(path, progress)
 
 
 def every(directory: Path) -> list[Path]:
     """All checkpoints of a run, newest first, sound or not."""
-    return sorted(directory.glob("update-*"), reverse=True)
+    named = [path for path in directory.glob("update-*") if path.name.removeprefix("update-").isdecimal()]
+    return sorted(named, key=_update, reverse=True)
 
 
 def newest(directory: Path) -> tuple[Checkpoint | None, list[CheckpointError]]:
@@ -141,23 +158,35 @@ def newest(directory: Path) -> tuple[Checkpoint | None, list[CheckpointError]]:
     return None, damaged
 
 
-def sound(directory: Path) -> Iterator[Checkpoint]:
-    """The checkpoints that are whole, newest first."""
-    for path in every(directory):
+def last(directory: Path, count: int, *, spacing: int) -> list[Checkpoint]:
+    """Those of the last checkpoints that are whole, newest first."""
+    found = []
+    for path in _regular(every(directory), spacing)[:count]:
         with suppress(CheckpointError):
-            yield check(path)
+            found.append(check(path))
+    return found
 
 
-def prune(directory: Path, keep: int, *, spacing: int) -> None:
-    """Remove all but the newest checkpoints, and what an interrupted write has left.
+def prune(directory: Path, written: Path, settings: TrainingSettings) -> None:
+    """Remove the checkpoints that the settings do not keep, now that a new one was `written`.
 
-    One that is not at a multiple of `spacing` was left by an interrupt or a former end, and goes as soon as there is
-    a newer one: which checkpoints are averaged must not depend on it.
+    Any newer than that are damaged: they were passed over when the run was resumed.
     """
-    older = every(directory)[1:]
-    regular = [path for path in older if int(path.name.removeprefix("update-")) % spacing == 0]
-    for path in {*older, *directory.glob(".update-*")} - {*regular[: keep - 1]}:
-        shutil.rmtree(path, ignore_errors=True)
+    found = every(directory)
+    regular = _regular([path for path in found if _update(path) <= _update(written)], settings.checkpoint_every)
+    kept = regular[: max(settings.keep, settings.average)]
+    kept += [path for path in regular if settings.keep_every and _update(path) % settings.keep_every == 0]
+    ranked = sorted((worth, path) for path in regular if (worth := _worth(path)) is not None)
+    kept += [path for _, path in ranked[::-1][: settings.keep_best]]
+    for path in found:
+        if path not in kept:
+            remove(path)
+
+
+def recover(directory: Path) -> None:
+    """Put things in order after a writer was killed."""
+    for aside in directory.glob(".update-*"):
+        recover_directory(aside.with_name(aside.name.split(".")[1]))
 
 
 def average(checkpoints: Sequence[Checkpoint]) -> Arrays:
@@ -170,32 +199,75 @@ def average(checkpoints: Sequence[Checkpoint]) -> Arrays:
 
 
 def parameters(model: nn.Module) -> Arrays:
-    """A model's parameters by name, tied ones once."""
-    return {name: values.detach().cpu().numpy() for name, values in model.named_parameters()}
+    """A model's parameters by name, tied ones once; of one that is spread over processes, the rows that are here."""
+    return {name: _array(values) for name, values in model.named_parameters()}
+
+
+def _array(tensor: torch.Tensor) -> NDArray[Any]:
+    here = tensor.detach()
+    return (here.to_local() if hasattr(here, "to_local") else here).cpu().numpy()
 
 
 def _moments(model: nn.Module, optimizer: torch.optim.Optimizer) -> Arrays:
+    """Of a parameter that was never updated they are zero."""
     return {
-        f"{moment}.{name}": state[moment].detach().cpu().numpy()
-        for name, state in _states(model, optimizer)
-        for moment in ("exp_avg", "exp_avg_sq")
+        f"{moment}.{name}": _array(optimizer.state[parameter].get(moment, torch.zeros_like(parameter)))
+        for name, parameter in model.named_parameters()
+        for moment in MOMENTS
     }
 
 
-def _fill_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, moments: Arrays, update: int) -> None:
+def _fill_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, moments: Arrays, steps: int) -> None:
     for name, parameter in model.named_parameters():
         optimizer.state[parameter] = {
-            "step": torch.tensor(float(update), device=parameter.device),
+            "step": torch.tensor(float(steps), device=parameter.device),
             **{
-                moment: torch.from_numpy(moments[f"{moment}.{name}"]).to(parameter)
-                for moment in ("exp_avg", "exp_avg_sq")
+                moment: torch.zeros_like(parameter).copy_(torch.from_numpy(moments[f"{moment}.{name}"]))
+                for moment in MOMENTS
             },
         }
 
 
-def _states(model: nn.Module, optimizer: torch.optim.Optimizer) -> Iterator[tuple[str, dict[str, torch.Tensor]]]:
-    for name, parameter in model.named_parameters():
-        yield name, optimizer.state[parameter]
+def _described(path: Path) -> tuple[Progress, dict[str, str]]:
+    """What a checkpoint says of itself: how far it had come, and the checksums of its files."""
+    try:
+        described = json.loads((path / PROGRESS).read_text(encoding="utf-8"))
+        if described["format"] != FORMAT:
+            raise CheckpointError(f"{path} has format {described['format']}, but this saccade reads format {FORMAT}.")
+        if described.pop("checksum") != _checksum(described):
+            raise ValueError("its numbers do not add up to its checksum")
+        progress = described["progress"]
+        return Progress(**progress | {"position": Position(**progress["position"])}), dict(described["sha256"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"{path} must be a whole checkpoint, but {PROGRESS} cannot be read ({error}).") from error
+
+
+def _read(path: Path, name: str) -> Arrays:
+    """A file of a checkpoint, or its parts put together: each holds some rows of every tensor."""
+    if (path / name).exists():
+        return load_file(path / name)
+    parts = [load_file(part) for part in sorted(path.glob(f"{Path(name).stem}-*-of-*{Path(name).suffix}"))]
+    return {tensor: np.concatenate([part[tensor] for part in parts]) for tensor in parts[0]}
+
+
+def _update(path: Path) -> int:
+    return int(path.name.removeprefix("update-"))
+
+
+def _regular(paths: list[Path], spacing: int) -> list[Path]:
+    """The newest, and those before it at multiples of `spacing`.
+
+    One elsewhere was left by an interrupt or a former end: what is averaged and kept must not depend on it.
+    """
+    return paths[:1] + [path for path in paths[1:] if _update(path) % spacing == 0]
+
+
+def _worth(path: Path) -> float | None:
+    """How good a checkpoint is, if it was validated."""
+    with suppress(CheckpointError):
+        progress, _ = _described(path)
+        return progress.worth if progress.validated == progress.update else None
+    return None
 
 
 def _sha256(path: Path) -> str:

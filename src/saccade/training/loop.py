@@ -1,38 +1,42 @@
 """The training loop: batches in, updates made, validated, saved; stopped at any moment, it goes on where it was."""
 
+import math
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
+from pathlib import Path
 from types import FrameType
 from typing import Protocol, runtime_checkable
 
 import torch
-from torch import Tensor
-from torch.nn.utils import clip_grad_norm_
+from torch import nn
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from saccade import settings
 from saccade.data.batch import Batch
 from saccade.data.loader import Loaded, Resampling, load
 from saccade.data.prepare import Prepared
-from saccade.data.sampler import Position, Sampler
+from saccade.data.sampler import Indices, Position, Sampler
 from saccade.directory import ModelDirectory
 from saccade.engines.torch import fill
-from saccade.errors import CheckpointError, DataError, ModelError, SettingsError
+from saccade.errors import CheckpointError, DataError, ModelError, SettingsError, TrainingError
 from saccade.models.build import Model, build
 from saccade.models.settings import RecurrentSettings
 from saccade.nn import dropout
-from saccade.protocol import Learned
-from saccade.training import checkpoint, machine
-from saccade.training.checkpoint import Progress, parameters
-from saccade.training.loss import log_probs, smoothed_loss_chunked
+from saccade.training import checkpoint, machine, sharding
+from saccade.training.checkpoint import Checkpoint, Progress, parameters
+from saccade.training.learner import Learner
 from saccade.training.metrics import Metrics
-from saccade.training.reinforce import moved, reinforce
+from saccade.training.processes import Processes, apart
 from saccade.training.run import Run
 from saccade.training.schedule import inverse_sqrt, linear, paper_rate
+from saccade.training.sharding import whole
+from saccade.training.threads import Threads
 from saccade.training.validation import Validation, Validator
+from saccade.training.writer import Writer
 
 
 @runtime_checkable  # so that the shape checks of the tests can look at it
@@ -41,6 +45,7 @@ class Reporter(Protocol):
 
     def started(self, model: Model, progress: Progress, passed_over: list[CheckpointError]) -> None: ...
     def updated(self, progress: Progress, loss: float, rate: float) -> None: ...
+    def skipped(self, progress: Progress, places: list[str]) -> None: ...
     def validated(self, validation: Validation, is_best: bool) -> None: ...
     def averaged(self, validation: Validation, num_checkpoints: int, is_best: bool) -> None: ...
 
@@ -50,6 +55,7 @@ class Silent:
 
     def started(self, model: Model, progress: Progress, passed_over: list[CheckpointError]) -> None: ...
     def updated(self, progress: Progress, loss: float, rate: float) -> None: ...
+    def skipped(self, progress: Progress, places: list[str]) -> None: ...
     def validated(self, validation: Validation, is_best: bool) -> None: ...
     def averaged(self, validation: Validation, num_checkpoints: int, is_best: bool) -> None: ...
 
@@ -63,15 +69,27 @@ class Outcome:
 
 
 class Training:
-    """A model on its way: what changes from update to update, and the steps it takes."""
+    """A model on its way: what changes from update to update, and the steps it takes.
 
-    def __init__(self, run: Run, prepared: Prepared, reporter: Reporter | None = None) -> None:
+    Where several processes train it together, each has a Training of its own, and all of them do the same; the first
+    one also validates, writes and reports.
+    """
+
+    def __init__(
+        self, run: Run, prepared: Prepared, reporter: Reporter | None = None, processes: Processes | None = None
+    ) -> None:
         self.run, self.prepared = run, prepared
         self.reporter = reporter or Silent()
+        self.processes = processes or Processes()
         self.settings = run.recipe.training
         self.device = machine.use(self.settings.device, self.settings.threads)
         dropout.seed(self.settings.seed)  # before the parameters are drawn
         self.model = self._built().to(self.device)
+        attention = run.recipe.model.attention if isinstance(run.recipe.model, RecurrentSettings) else None
+        self.learner = Learner(self.model, self.settings, attention)
+        self.is_sharded = self.settings.shard and self.processes.world > 1
+        self.together = self._together()
+        self.threads = self._threads()
         first, second = self.settings.adam_betas
         self.optimizer = torch.optim.Adam(
             self.model.parameters(), betas=(first, second), eps=self.settings.adam_epsilon, fused=True
@@ -85,27 +103,34 @@ class Training:
             max_tokens=self.settings.batch_tokens,
             seed=self.settings.seed,
             weights=prepared.train.weights([corpus.weight for corpus in run.recipe.data.train]),
+            rank=self.processes.rank,
+            world=self.processes.world,
         )
         self.progress = Progress(prepared.digest)
+        self.skipped_in_a_row = 0
+        self.metrics: Metrics | None = None  # the first process has them, while it trains in earnest
+        self.writer = Writer(run.checkpoints, self.settings)
 
     def fit(self) -> Outcome:
         """Train until the updates are done, patience ends or someone interrupts."""
         self._resume()
         batches = self._batches(self.progress.position)
-        with _interruptible() as interrupted:
-            while self.progress.update < self.settings.updates and not self._out_of_patience():
+        stopped = False
+        with _interruptible(alone=self.processes.world == 1) as interrupted, self.writer:
+            while self.progress.update < self.settings.updates and not self._out_of_patience() and not stopped:
                 self._note(*self._update(batches))
                 if self._due(self.settings.validate_every):
                     self._validate()
                 if self._due(self.settings.checkpoint_every):
                     self._save()
-                if interrupted():
-                    break
-            if not interrupted():
+                self.writer.check()
+                stopped = self.processes.any(interrupted())
+            if not stopped:
                 self._finish()
             self._save()
-        self.metrics.close()
-        return Outcome(self.progress, interrupted=interrupted())
+        if self.metrics is not None:
+            self.metrics.close()
+        return Outcome(self.progress, interrupted=stopped)
 
     def trial(self, updates: int) -> float:
         """Seconds an update takes, tried on the first batches; nothing is saved or logged."""
@@ -135,6 +160,19 @@ class Training:
             fill(model, given.parameters(), origin=str(path))
         return model
 
+    def _together(self) -> nn.Module:
+        """The learner, whose gradients are from now on the mean over all processes."""
+        if not self.is_sharded:
+            return self.processes.together(self.learner, self.device)
+        sharding.shard(self.learner, self.device, self.processes.world)
+        return self.learner
+
+    def _threads(self) -> Threads | None:
+        """Threads to share out batches among, where there is a CPU with several cores and only one process."""
+        number = torch.get_num_threads()
+        free = self.device.type == "cpu" and self.processes.world == 1 and not self.settings.compile
+        return Threads(number) if free and number > 1 and not self.model.draws_from_torch else None
+
     def _check_same_make(self, given: ModelDirectory) -> None:
         """A warm start may change how much is dropped, but not what there is to be learned."""
         changes = settings.differences(given.description.model, self.run.recipe.model)
@@ -147,17 +185,27 @@ class Training:
             )
 
     def _resume(self) -> None:
-        found, damaged = self.run.newest()
+        found, damaged = self._newest()
         if found is not None:
             if found.progress.corpus != self.progress.corpus:
                 raise DataError(
                     f"The run in {self.run.path} learned from another corpus than the one prepared now: its files "
                     "have changed since. Put them back to go on with it, or give the recipe another `run` directory."
                 )
-            found.restore(self.model, self.optimizer)
+            (sharding.restore if self.is_sharded else Checkpoint.restore)(found, self.model, self.optimizer)
             self.progress = found.progress
-        self.metrics = Metrics(self.run.path, after=self.progress.update, tensorboard=self.settings.tensorboard)
+        self.processes.any(False)  # nothing is written before all have read
+        if self.processes.is_first:
+            self.metrics = Metrics(self.run.path, self.progress, tensorboard=self.settings.tensorboard)
         self.reporter.started(self.model, self.progress, damaged)
+
+    def _newest(self) -> tuple[Checkpoint | None, list[CheckpointError]]:
+        """Where to go on from, as the first process found it, and the damaged checkpoints that it passed over."""
+        found, damaged = self.run.newest() if self.processes.is_first else (None, [])
+        path = self.processes.first(lambda: None if found is None else str(found.path))
+        if path is not None and found is None:
+            found = checkpoint.check(Path(path))
+        return found, damaged
 
     def _batches(self, start: Position) -> Iterator[Loaded]:
         recipe = self.run.recipe
@@ -169,27 +217,27 @@ class Training:
         """One step of the optimizer, on the gradients of one batch or of several; its loss and learning rate."""
         began = time.perf_counter()
         number = self.progress.update + 1
-        dropout.seed(self.settings.seed, number)
+        dropout.seed(self.settings.seed, number, self.processes.rank)
         rate = self._rate(number)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
 
-        position, collated = self._collated(batches)
-        num_tokens = sum(int(batch.target_mask.sum()) for batch in collated)
-        self.model.train()
-        self.optimizer.zero_grad()
-        loss = sum(self._learn(batch, num_tokens) for batch in collated)
-        if self.settings.clip_norm:
-            clip_grad_norm_(self.model.parameters(), self.settings.clip_norm)
-        self.optimizer.step()
-
-        self.progress = replace(
-            self.progress,
-            update=number,
-            position=position,
-            tokens=self.progress.tokens + num_tokens,
-            seconds=self.progress.seconds + time.perf_counter() - began,
-        )
+        loaded = list(islice(batches, self.settings.accumulate))
+        num_tokens = int(self.processes.sum(sum(int(each.batch.target_mask.sum()) for each in loaded))[0])
+        losses = self._learn([each.batch.to(self.device) for each in loaded], num_tokens)
+        loss, baseline = self.processes.sum(sum(losses), self.learner.baseline or 0.0)
+        self.progress = replace(self.progress, update=number, position=loaded[-1].position)
+        if math.isfinite(loss) and math.isfinite(self._clip()):
+            self.optimizer.step()
+            self.skipped_in_a_row = 0
+            self.progress = replace(
+                self.progress,
+                tokens=self.progress.tokens + num_tokens,
+                baseline=None if self.learner.baseline is None else baseline / self.processes.world,
+            )
+        else:
+            self._skip([each.rows for each in loaded], losses)
+        self.progress = replace(self.progress, seconds=self.progress.seconds + time.perf_counter() - began)
         return loss, rate
 
     def _rate(self, update: int) -> float:
@@ -198,32 +246,59 @@ class Training:
             return linear(update, highest=highest, warmup=warmup, updates=self.settings.updates)
         return inverse_sqrt(update, highest=highest, warmup=warmup)
 
-    def _collated(self, batches: Iterator[Loaded]) -> tuple[Position, list[Batch]]:
-        loaded = list(islice(batches, self.settings.accumulate))
-        return loaded[-1].position, [each.batch.to(self.device) for each in loaded]
+    def _learn(self, batches: list[Batch], num_tokens: int) -> list[float]:
+        """Gradients of the update's loss per token, over all processes; and each batch's own share of that loss."""
+        self.together.train()
+        self.optimizer.zero_grad()
+        self.learner.baseline = self.progress.baseline
+        losses = []
+        if self.threads is not None:
+            parameters, seed = list(self.model.parameters()), (self.settings.seed, self.progress.update + 1)
+            return [
+                self.threads.learn(self.learner, batch, parameters, 1 / num_tokens, *seed, number) / num_tokens
+                for number, batch in enumerate(batches)
+            ]
+        for number, batch in enumerate(batches, start=1):
+            with nullcontext() if number == len(batches) else apart(self.together):
+                wanted, loss = self.together(batch)
+                (wanted / (num_tokens / self.processes.world)).backward()  # the processes' gradients are averaged
+            losses.append(loss.item() / num_tokens)
+        return losses
 
-    def _learn(self, batch: Batch, num_tokens: int) -> float:
-        """Add up a batch's gradients, and return its loss: per token of the update, without what chance adds to it."""
-        learned = self.model.learn(batch)
-        hidden, target = learned.hidden[batch.target_mask], batch.target[batch.target_mask]  # padding is left out
-        loss = smoothed_loss_chunked(hidden, self.model.output_weight, target, self.settings.label_smoothing)
-        wanted = loss if learned.log_prob is None else loss + self._reinforced(learned, batch)
-        (wanted / num_tokens).backward()  # type: ignore[no-untyped-call]
-        return loss.item() / num_tokens
+    def _clip(self) -> float:
+        """The norm of all gradients, which are then scaled down if it is too large."""
+        parameters = [parameter for parameter in self.model.parameters() if parameter.grad is not None]
+        norm = whole(get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None]))
+        if self.settings.clip_norm:
+            clip_grads_with_norm_(parameters, self.settings.clip_norm, norm)
+        return norm.item()
 
-    def _reinforced(self, learned: Learned, batch: Batch) -> Tensor:
-        """What choices by chance add to the loss. Before there is a baseline, a batch is held against its own mean."""
-        rewards = log_probs(learned.hidden, self.model.output_weight, batch.target, batch.target_mask)
-        baseline = float(rewards.mean()) if self.progress.baseline is None else self.progress.baseline
-        self.progress = replace(self.progress, baseline=moved(self.progress.baseline, rewards))
-        model = self.run.recipe.model
-        assert isinstance(model, RecurrentSettings), "no other kind leaves anything to chance"
-        shares = {"reward": model.attention.reward, "entropy": model.attention.entropy}
-        return reinforce(learned, batch.target_mask, rewards, baseline, **shares)
+    def _skip(self, rows: list[Indices], losses: list[float]) -> None:
+        """Leave out an update that would spoil the parameters, and say which examples it was made of: those of the
+        batches whose loss is not finite, or all of them.
+        """
+        self.skipped_in_a_row += 1
+        self.progress = replace(self.progress, skipped=self.progress.skipped + 1)
+        spoilt = [batch for batch, loss in zip(rows, losses, strict=True) if not math.isfinite(loss)]
+        found = self.processes.gather([row for batch in spoilt for row in batch.tolist()])
+        found = found or self.processes.gather([row for batch in rows for row in batch.tolist()])
+        places = [self.prepared.train.place(row) for row in found]
+        if self.metrics is not None:
+            self.metrics.log(self.progress.update, skipped=self.progress.skipped, places=places)
+        self.reporter.skipped(self.progress, places)
+        if self.skipped_in_a_row >= self.settings.max_skipped:
+            raise TrainingError(
+                f"The loss and its gradients must be finite numbers, but in the last {self.skipped_in_a_row} updates "
+                "(training.max_skipped) they were not. These were left out, and the checkpoints are sound. "
+                f"metrics.jsonl in {self.run.path} names the lines that they were made of: look at these, or start "
+                "again in another `run` directory, with a lower training.learning_rate or a longer training.warmup."
+            )
 
     def _note(self, loss: float, rate: float) -> None:
+        if not math.isfinite(loss):
+            return
         self.reporter.updated(self.progress, loss, rate)
-        if self._due(self.settings.log_every):
+        if self.metrics is not None and self._due(self.settings.log_every):
             self.metrics.log(
                 self.progress.update,
                 epoch=self.progress.position.epoch,
@@ -234,15 +309,29 @@ class Training:
             )
 
     def _validate(self) -> None:
-        validation = self.validate(self.model, self.progress.update)
+        update = self.progress.update
+        values = sharding.gathered(self.model, self.processes) if self.is_sharded else parameters(self.model)
+        found = self.processes.first(
+            lambda: asdict(self.validate(self._with(values) if self.is_sharded else self.model, update))
+        )
+        validation = Validation(**found | {"sample": tuple(found["sample"])})
         before = self.progress.best
         is_best = self._is_best(validation)
         if is_best:
-            self._keep_as_best(validation, parameters(self.model), f"update {self.progress.update:,}")
+            self._keep_as_best(validation, values, f"update {update:,}")
+        worth = validation.worth(self.settings.best_by)
         stale = 0 if self.progress.best != before else self.progress.stale + 1
-        self.progress = replace(self.progress, validated=validation.update, stale=stale)
-        self.metrics.log(validation.update, valid_loss=round(validation.loss, 5), valid_bleu=round(validation.bleu, 3))
+        self.progress = replace(self.progress, validated=update, worth=worth, stale=stale)
+        if self.metrics is not None:
+            self.metrics.log(update, valid_loss=round(validation.loss, 5), valid_bleu=round(validation.bleu, 3))
         self.reporter.validated(validation, is_best)
+
+    def _with(self, values: checkpoint.Arrays) -> Model:
+        """A model like this one, whole and by itself, with these parameters."""
+        tokenizers = self.prepared.tokenizers
+        model = build(self.run.recipe.model, len(tokenizers.source), len(tokenizers.target)).to(self.device)
+        fill(model, values, origin="this run")
+        return model
 
     def _is_best(self, validation: Validation) -> bool:
         """Among equals the later one is preferred, though it is no reason for patience."""
@@ -260,12 +349,21 @@ class Training:
             f"On the validation set: BLEU {validation.bleu:.2f} (beam {self.settings.validation_beam}), "
             f"perplexity {validation.perplexity:.3f} per token."
         )
-        self.run.save_model(values, self.prepared, story)
+        if self.processes.is_first:
+            self.run.save_model(values, self.prepared, story)
 
     def _save(self) -> None:
-        checkpoint.save(self.run.checkpoints, self.model, self.optimizer, self.progress)
-        keep = max(self.settings.keep, self.settings.average)
-        checkpoint.prune(self.run.checkpoints, keep, spacing=self.settings.checkpoint_every)
+        """Copy what a checkpoint holds, and have it written while the training goes on."""
+        self.writer.join()  # so that there is one copy at a time
+        if self.metrics is not None:
+            self.metrics.sync()
+        if self.is_sharded:  # then the processes wait for each other
+            snapshot = checkpoint.snapshot(self.model, self.optimizer, self.progress)
+            written = sharding.write(self.run.checkpoints, snapshot, self.processes)
+            if self.processes.is_first:
+                checkpoint.prune(self.run.checkpoints, written, self.settings)
+        elif self.processes.is_first:
+            self.writer.start(checkpoint.snapshot(self.model, self.optimizer, self.progress))
 
     def _finish(self) -> None:
         """A last validation, and the average of the last checkpoints, which is kept if it is better still."""
@@ -273,14 +371,16 @@ class Training:
             self._validate()
         if not self._due(self.settings.checkpoint_every):
             self._save()
-        last = list(islice(checkpoint.sound(self.run.checkpoints), self.settings.average))
+        self.processes.first(self._average)
+
+    def _average(self) -> None:
+        self.writer.join()
+        spacing = self.settings.checkpoint_every
+        last = checkpoint.last(self.run.checkpoints, self.settings.average, spacing=spacing)
         if len(last) < 2:
             return
-        own = {name: values.copy() for name, values in parameters(self.model).items()}
         averaged = checkpoint.average(last)
-        fill(self.model, averaged, origin="the averaged checkpoints")
-        validation = self.validate(self.model, self.progress.update)
-        fill(self.model, own, origin="this run")
+        validation = self.validate(self._with(averaged), self.progress.update)
         is_best = self._is_best(validation)
         if is_best:
             self._keep_as_best(validation, averaged, f"{len(last)} checkpoints, averaged")
@@ -294,9 +394,12 @@ class Training:
 
 
 @contextmanager
-def _interruptible() -> Iterator["Interrupted"]:
-    """Turn the first Ctrl-C or SIGTERM into a question that the loop asks; a second one acts at once."""
-    asked = Interrupted()
+def _interruptible(*, alone: bool) -> Iterator["Interrupted"]:
+    """Turn the first Ctrl-C or SIGTERM into a question that the loop asks; a second one acts at once.
+
+    Not so where torchrun passes on a signal that has come already: it kills by itself what takes too long.
+    """
+    asked = Interrupted(alone)
     before = {number: signal.signal(number, asked.note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield asked
@@ -308,13 +411,14 @@ def _interruptible() -> Iterator["Interrupted"]:
 class Interrupted:
     """Whether someone has asked to stop."""
 
-    def __init__(self) -> None:
+    def __init__(self, alone: bool) -> None:
+        self._alone = alone
         self._asked = False
 
     def __call__(self) -> bool:
         return self._asked
 
     def note(self, number: int, frame: FrameType | None) -> None:
-        if self._asked:
+        if self._asked and self._alone:
             raise KeyboardInterrupt
         self._asked = True

@@ -1,6 +1,7 @@
 """What the process asks of the machine before it trains: threads, and memory that is kept rather than given back."""
 
 import ctypes
+import os
 import sys
 
 import torch
@@ -28,14 +29,22 @@ def keep_freed_memory() -> None:
 
 
 def use(device: str, threads: int | None) -> torch.device:
-    """Choose the device ("auto" takes a GPU if there is one) and the number of CPU threads."""
+    """Choose the device ("auto" takes a GPU if there is one) and the number of CPU threads.
+
+    Of several processes on a machine, each takes a GPU of its own.
+    """
     keep_freed_memory()
     if threads is not None:
         torch.set_num_threads(threads)
     if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda" and "LOCAL_RANK" in os.environ:
+        device = f"cuda:{os.environ['LOCAL_RANK']}"
     try:
-        return torch.empty(0, device=device).device
+        chosen = torch.empty(0, device=device).device
+        if chosen.type == "cuda":
+            torch.cuda.set_device(chosen)  # what names no device, such as NCCL's barriers, means this one
+        return chosen
     except (RuntimeError, AssertionError) as error:  # torch raises the latter where it was built without CUDA
         reason = str(error).partition("\n")[0].rstrip(".")
         raise SettingsError(

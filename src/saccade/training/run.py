@@ -21,8 +21,8 @@ from saccade.training.checkpoint import Arrays, Checkpoint
 
 MAY_CHANGE = re.compile(
     r"run:|search\.|data\.(train\[\d+\]|valid)\.(source|target|file):|"
-    r"training\.(updates|validate_every|validation_\w+|patience|checkpoint_every|keep|average|log_every|"
-    r"tensorboard|device|threads):"
+    r"training\.(updates|max_skipped|validate_every|validation_\w+|patience|checkpoint_every|keep\w*|average|log_every|"
+    r"tensorboard|compile|shard|device|threads):"
 )
 """Settings that a run may go on with changed: they do not alter what the updates so far have meant. Files may have been
 moved; whether they still hold the same corpus, its digest tells."""
@@ -51,9 +51,8 @@ class Run:
                 )
         run.path.mkdir(parents=True, exist_ok=True)
         directory.recover(run.model)
-        draft = stored.with_name(f".{stored.name}")
-        draft.write_text(settings.dump(recipe), encoding="utf-8")
-        draft.replace(stored)
+        checkpoint.recover(run.checkpoints)
+        directory.write_text(stored, settings.dump(recipe))
         return run
 
     @property
@@ -65,8 +64,14 @@ class Run:
         return self.path / "model"
 
     def newest(self) -> tuple[Checkpoint | None, list[CheckpointError]]:
-        """Where to go on from, and the damaged checkpoints passed over."""
-        return checkpoint.newest(self.checkpoints)
+        """Where to go on from, and the damaged checkpoints passed over. If there are only such, nobody is to go on."""
+        found, damaged = checkpoint.newest(self.checkpoints)
+        if damaged and found is None:
+            raise CheckpointError(
+                f"The run in {self.path} must have a sound checkpoint to go on from, but every one is damaged: "
+                f"{' '.join(map(str, damaged))} Put them back from a copy, or remove {self.checkpoints} to begin anew."
+            )
+        return found, damaged
 
     def save_model(self, parameters: Arrays, prepared: Prepared, story: str) -> None:
         """Write the model directory, in place of the one that was there."""

@@ -32,6 +32,8 @@ class TrainingSettings:
     """Probability that the wanted token gives away to all others."""
     clip_norm: float = 1.0
     """Gradients with a larger norm are scaled down to it; 0 switches clipping off."""
+    max_skipped: int = 10
+    """An update whose loss or gradients are not finite is left out; after so many in a row, the run stops."""
     validate_every: int = 1000
     """Updates between two validations; each measures loss and BLEU on the validation set."""
     validation_sentences: int = 2000
@@ -46,6 +48,11 @@ class TrainingSettings:
     """Updates between two checkpoints."""
     keep: int = 3
     """How many of the newest checkpoints stay on disk (as many as `average` at least)."""
+    keep_best: int = 1
+    """How many of the best stay as well, of those made at an update that was validated: to go on from, with their
+    optimizer, where later updates were for the worse. The best model itself always stays, as the run's `model`."""
+    keep_every: int = 0
+    """Checkpoints at multiples of so many updates stay for ever; 0 keeps none of them."""
     average: int = 5
     """The last so many checkpoints are averaged at the end; the average is kept if it validates better still."""
     log_every: int = 50
@@ -54,6 +61,13 @@ class TrainingSettings:
     """Also write TensorBoard event files, below the run's `tensorboard` directory."""
     warm_start: Path | None = None
     """A model directory whose parameters the run starts from; it must have the same settings and tokenizers."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """bfloat16 multiplies matrices with 8 bits of precision (autocast), where the hardware is faster that way;
+    parameters, loss and validation stay in float32."""
+    compile: bool = False
+    """Compile the model with torch.compile, which takes a minute or more; worth a try on a GPU."""
+    shard: bool = False
+    """Spread parameters, gradients and moments over all processes (FSDP2), for a model that does not fit into one."""
     device: str = "auto"
     """cpu, cuda, cuda:1, …; auto takes a GPU if there is one."""
     threads: int | None = None
@@ -62,7 +76,7 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         rules = {
             **{name: (getattr(self, name) >= 1, "at least 1") for name in _POSITIVE},
-            **{name: (getattr(self, name) >= 0, "0 or more") for name in ("patience", "average", "clip_norm")},
+            **{name: (getattr(self, name) >= 0, "0 or more") for name in _NOT_NEGATIVE},
             "learning_rate": (self.learning_rate is None or self.learning_rate > 0, "above 0"),
             "adam_betas": (
                 len(self.adam_betas) == 2 and all(0 <= beta < 1 for beta in self.adam_betas),
@@ -70,6 +84,10 @@ class TrainingSettings:
             ),
             "adam_epsilon": (self.adam_epsilon > 0, "above 0"),
             "label_smoothing": (0 <= self.label_smoothing < 1, "at least 0 and below 1"),
+            "keep_every": (
+                self.keep_every >= 0 and self.keep_every % max(1, self.checkpoint_every) == 0,
+                f"0 or a multiple of checkpoint_every, which is {self.checkpoint_every}",
+            ),
             "threads": (self.threads is None or self.threads >= 1, "at least 1"),
         }
         broken = [(name, rule) for name, (holds, rule) in rules.items() if not holds]
@@ -77,11 +95,13 @@ class TrainingSettings:
             raise ValueError("; ".join(f"{name} must be {rule}, not {getattr(self, name)}" for name, rule in broken))
 
 
+_NOT_NEGATIVE = ("patience", "average", "clip_norm", "keep_best")
 _POSITIVE = (
     "updates",
     "batch_tokens",
     "accumulate",
     "warmup",
+    "max_skipped",
     "validate_every",
     "validation_sentences",
     "validation_beam",

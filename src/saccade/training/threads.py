@@ -5,8 +5,9 @@ update. Here they wait for each other once. On two cores, for a tiny Transformer
 (docs/speed.md), and more where other programs disturb one of them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -34,7 +35,8 @@ class Threads:
             return torch.autograd.grad(wanted * scale, parameters, allow_unused=True), reported.item()
 
         parts = batch.parts(self.number)
-        learned = list(self._pool.map(part, range(len(parts)), parts))
+        with _one_thread_each():
+            learned = list(self._pool.map(part, range(len(parts)), parts))
         for gradients, _ in learned:
             for parameter, gradient in zip(parameters, gradients, strict=True):
                 if gradient is None:
@@ -44,3 +46,14 @@ class Threads:
                 else:
                     parameter.grad += gradient
         return sum(reported for _, reported in learned)
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Within this, operations are not shared out by torch."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
