@@ -335,7 +335,8 @@ def _built_aside(directory: Path, fingerprint: str) -> Iterator[Path]:
     blame, as they will have to change.
     """
     building = directory.with_name(f".{directory.name}.building")
-    building.mkdir(parents=True, exist_ok=True)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    building.mkdir(exist_ok=True)
     with (building / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
