@@ -109,18 +109,18 @@ def train(recipe: Path, run: Path, moment: Moment | None = None) -> tuple[int, s
 
 
 def survive(recipe: Path, run: Path, moments: Iterator[Moment]) -> int:
-    """Train, end it at each of these moments, and start it again until it has ended; how often it was ended."""
-    ended = 0
+    """Train, end it at each of these moments, and start it again until it has ended; how often it was killed."""
+    kills = 0
     for moment in moments:
         code, said = train(recipe, run, moment)
         if code == 0:
-            return ended
+            return kills
         _check_end(moment, code, said)
-        ended += 1
+        kills += moment.signal == signal.SIGKILL
     code, said = train(recipe, run)
     if code != 0:
         raise Broken(f"left alone, it ended with {code}:\n{said}")
-    return ended
+    return kills
 
 
 def _check_end(moment: Moment, code: int, said: str) -> None:
@@ -208,10 +208,10 @@ def main() -> None:
         for number in range(1, 1 + asked.kills):
             run = directory / f"run-{number}"
             began = time.perf_counter()
-            ended = survive(recipe, run, by_chance(draw, min(12, asked.kills - kills)))
+            killed = survive(recipe, run, by_chance(draw, min(12, asked.kills - kills)))
             compare(run, directory / "undisturbed")
-            kills += ended
-            print(f"{run.name}: ended {ended} times, the same in {time.perf_counter() - began:.1f} s", flush=True)
+            kills += killed
+            print(f"{run.name}: killed {killed} times, the same in {time.perf_counter() - began:.1f} s", flush=True)
             if kills >= asked.kills:
                 break
     print(f"{kills} kills survived")
