@@ -194,8 +194,11 @@ def test_what_bears_another_name_is_no_checkpoint(tmp_path: Path):
 def kept(directory: Path, *saved: int, written: int | None = None, **settings: Any) -> list[int]:
     """Which of these checkpoints stay once the last was written, with one at every ten updates."""
     for update in saved:
-        worth = {20: 5.0, 30: 7.0, 40: 6.0, 50: 5.0}.get(update)
-        checkpoint.write(directory, snapshot(update, worth=worth, validated=update if worth else 7))
+        worths = {20: 5.0, 30: 7.0, 40: 6.0, 50: 5.0}  # those after 50 have a worth too, but it is that of update 55
+        progress = (
+            {"worth": worths.get(update), "validated": update} if update <= 50 else {"worth": 9.0, "validated": 55}
+        )
+        checkpoint.write(directory, snapshot(update, **progress))
     policy = TrainingSettings(checkpoint_every=10, **{"average": 0, "keep_best": 0, **settings})
     checkpoint.prune(directory, directory / f"update-{written or saved[-1]:08d}", policy)
     assert [path for path in directory.iterdir() if path.name.startswith(".")] == []
@@ -262,6 +265,7 @@ def test_killed_at_any_moment_of_a_write_there_is_a_sound_checkpoint(update: int
         seen = toy.bits(found.model())
         assert seen in [toy.bits(each.files[FILES[0]]) for each in (prior, later)]
         assert {path.name for path in run.iterdir()} <= {"update-00000020", f"update-{update:08d}"}
+        assert all(checkpoint.check(path) for path in checkpoint.every(run)), "none is half removed"
         if ended:
             assert seen == toy.bits(later.files[FILES[0]])
             assert updates(run) == [update]

@@ -491,6 +491,16 @@ def test_the_best_model_is_kept_not_the_last(prepared: Prepared, tmp_path: Path)
     assert toy.bits(ModelDirectory.open(recipe.run).parameters()) == kept
 
 
+def test_the_best_checkpoint_is_kept_to_go_on_from(prepared: Prepared, tmp_path: Path):
+    losses = {2: 3.0, 4: 1.0, 6: 2.0, 8: 2.5}
+    often = {"validate_every": 2, "checkpoint_every": 2}
+    recipe = toy.recipe(tmp_path / "run", prepared, best_by="loss", updates=8, average=0, **often)
+    training = Training(Run.open(recipe), prepared)
+    training.validate = lambda model, update: Validation(update, losses[update], 0.0, ("", ""))  # type: ignore[assignment]
+    training.fit()
+    assert checkpoints(recipe.run) == [8, 4]
+
+
 def test_a_trial_leaves_nothing_behind(prepared: Prepared, tmp_path: Path):
     recipe = toy.recipe(tmp_path / "run", prepared)
     training = Training(Run(recipe.run, recipe), prepared)

@@ -12,6 +12,7 @@ from saccade.recipe import Recipe
 from saccade.training.checkpoint import Progress
 from saccade.training.metrics import Metrics
 from saccade.training.run import Run
+from saccade.training.settings import TrainingSettings
 
 
 @pytest.fixture
@@ -169,3 +170,15 @@ def test_what_was_lost_between_two_names_comes_back_and_drafts_go(recipe: Recipe
     assert sorted(entry.name for entry in path.iterdir()) == ["checkpoints", "model", "recipe.toml"]
     assert [entry.name for entry in (path / "checkpoints").iterdir()] == ["update-00000010"]
     assert (path / "model" / "settings.toml").read_text(encoding="utf-8") == "old"
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        ({"keep_every": 1500}, "keep_every must be 0 or a multiple of checkpoint_every, which is 1000, not 1500"),
+        ({"keep_best": -1}, "keep_best must be 0 or more, not -1"),
+    ],
+)
+def test_what_to_keep_must_be_possible(broken: dict[str, int], message: str):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        TrainingSettings(**broken)
