@@ -22,8 +22,8 @@ check: $(READY) ## Check formatting, lint, types and the directions of imports
 	@$(BIN)/mypy --no-error-summary
 	@report=$$($(BIN)/lint-imports --no-cache --no-logo) || { echo "$$report"; exit 1; }
 
-bench: $(READY) ## Measure speed
-	@set -e; for benchmark in training recurrent; do echo "# $$benchmark"; $(BIN)/python benchmarks/$$benchmark.py; done
+bench: $(READY) ## Measure our training beside a plain torch loop, and beside installed peers
+	@$(BIN)/saccade bench train $(if $(wildcard benchmarks/peers/venv/*/bin/python),--peers benchmarks/peers)
 
 docs: $(READY) ## Write the page of settings, docs/settings.md, from the code
 	@$(BIN)/python docs/make_settings.py

@@ -8,21 +8,28 @@ their ratios counts, as other work on the machine disturbs both alike.
 """
 
 import os
+import statistics
 import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read when torch is loaded
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from saccade.data.batch import Batch
-from saccade.models.build import build
+from saccade.data.batch import Batch, collate
+from saccade.models.build import Model, build
 from saccade.models.settings import RecurrentSettings
+from saccade.nn import dropout
 from saccade.text.tokenizer import PAD
-from training import VOCABULARY, batches, compare, our_loss, prepare_machine
+from saccade.training import machine
+from saccade.training.loss import smoothed_loss_chunked
 
+VOCABULARY, BATCH_TOKENS = 8000, 2048
 SMALL = RecurrentSettings(**RecurrentSettings.PRESETS["small"])
 
 
@@ -61,6 +68,66 @@ class Plain(nn.Module):
             spoken.append(torch.cat([state, word, context], dim=-1))
         hidden = self.dropout(self.readout(torch.stack(spoken, dim=1)).tanh())
         return linear(hidden, self.embedding.weight)
+
+
+def batches(count: int) -> list[Batch]:
+    """Random tokens with lengths like those of captions."""
+    rng = np.random.default_rng(0)
+    made = []
+    for _ in range(count):
+        length = int(rng.integers(8, 28))
+        lengths = rng.integers(max(2, length - 3), length, size=BATCH_TOKENS // length)
+        sources, targets = ([rng.integers(4, VOCABULARY, n) for n in lengths] for _ in range(2))
+        made.append(collate(sources, targets))
+    return made
+
+
+def updater(model: nn.Module, loss_of: Callable[[Batch], Tensor]) -> Callable[[Batch], None]:
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), fused=True)
+
+    def update(batch: Batch) -> None:
+        optimizer.zero_grad()
+        loss_of(batch).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    return update
+
+
+def our_loss(model: Model) -> Callable[[Batch], Tensor]:
+    """As the training loop has it."""
+
+    def loss(batch: Batch) -> Tensor:
+        mask = batch.target_mask
+        return smoothed_loss_chunked(model(batch)[mask], model.output_weight, batch.target[mask], 0.1) / int(mask.sum())
+
+    return loss
+
+
+def compare(
+    contestants: Mapping[str, tuple[nn.Module, Callable[[Batch], Tensor]]], made: Sequence[Batch], windows: int
+) -> None:
+    """Let both update in turns, and print the speed of each and the ratio of the first to the second."""
+    updates = {name: updater(*contestant) for name, contestant in contestants.items()}
+    tokens = sum(int(batch.target_mask.sum()) for batch in made)
+    rates: dict[str, list[float]] = {name: [] for name in updates}
+    for window in range(windows + 1):  # the first one warms up
+        for name, update in updates.items():
+            began = time.perf_counter()
+            for batch in made:
+                update(batch)
+            if window:
+                rates[name].append(tokens / (time.perf_counter() - began))
+    for name, measured in rates.items():
+        print(f"{name:<17} {statistics.median(measured):8,.0f} target tokens/s, median of {windows} windows")
+    ratios = [a / b for a, b in zip(*rates.values(), strict=True)]
+    print(f"ratio             {statistics.median(ratios):8.2f}, from {min(ratios):.2f} to {max(ratios):.2f}")
+
+
+def prepare_machine() -> None:
+    """Before any model is built: threads, memory and seed."""
+    machine.use("cpu", threads=2)
+    dropout.seed(1)
 
 
 def main(windows: int) -> None:

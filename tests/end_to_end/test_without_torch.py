@@ -43,7 +43,7 @@ directory.save(
     Path("model"), description, Tokenizers(tokenizer, tokenizer), {"bias": numpy.zeros(1)}, card="# A card"
 )
 """
-VERBS = ["demo", "init", "prepare", "train", "translate", "evaluate", "info", "view", "reproduce"]
+VERBS = ["demo", "init", "prepare", "train", "translate", "evaluate", "info", "view", "reproduce", "bench"]
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +110,8 @@ def test_info_works(without_torch, work: Path):
         ("Translating", ["translate", "--model", "model"]),
         ("Translating", ["view", "--model", "model", "A dog runs."]),
         ("`saccade reproduce`", ["reproduce", "length"]),
+        ("`saccade bench`", ["bench", "train"]),
+        ("`saccade bench`", ["bench", "tricks"]),
         ("Translating", ["evaluate", "--model", "model", "--source", "valid.en", "--reference", "valid.de"]),
     ],
 )

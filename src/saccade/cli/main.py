@@ -9,7 +9,7 @@ from safetensors import SafetensorError
 from typer.core import TyperGroup
 
 from saccade import __version__
-from saccade.cli import demo, evaluate, info, init, prepare, reproduce, train, translate, view
+from saccade.cli import bench, demo, evaluate, info, init, prepare, reproduce, train, translate, view
 from saccade.cli.console import note, stderr
 from saccade.errors import SaccadeError
 
@@ -94,6 +94,7 @@ app.command()(evaluate.evaluate)
 app.command()(info.info)
 app.command()(view.view)
 app.command()(reproduce.reproduce)
+app.add_typer(bench.app, name="bench")
 
 
 def run() -> None:

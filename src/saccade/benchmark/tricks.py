@@ -1,0 +1,81 @@
+"""What makes our update fast, one by one: each trick is a function, and its readable twin can take its place.
+
+They are switched off here, in a benchmark's process, and not by settings: nobody should want to in a training.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from unittest.mock import patch
+
+import torch
+from torch import Tensor
+from torch.nn.functional import dropout, linear
+from torch.nn.utils.rnn import pad_sequence
+
+from saccade.data.batch import Batch, Ids
+from saccade.nn import multihead
+from saccade.nn.attention import Memory, attend
+from saccade.nn.dropout import Dropout
+from saccade.nn.multihead import MultiHeadAttention
+from saccade.text.tokenizer import BOS, EOS, PAD
+from saccade.training import loop, machine
+from saccade.training.loss import smoothed_loss
+
+
+@dataclass(frozen=True, slots=True)
+class Trick:
+    """A function that is fast, by where it is looked up, and what does the same in the usual way."""
+
+    what: str
+    owner: object
+    name: str
+    twin: object
+
+    def off(self) -> AbstractContextManager[object]:
+        """Within this context the twin stands in its place."""
+        return patch.object(self.owner, self.name, self.twin)
+
+
+def usual_dropout(self: Dropout, states: Tensor) -> Tensor:
+    return dropout(states, self.rate, self.training)
+
+
+def explicit_attention(query: Tensor, memory: Memory, *, causal: bool = False, dropout: float = 0.0) -> Tensor:
+    return attend(query, memory, causal=causal, dropout=dropout).context
+
+
+def three_products(self: MultiHeadAttention, states: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Memory]:
+    weights, biases = self.projection.weight.chunk(3), self.projection.bias.chunk(3)
+    queries, keys, values = (
+        self._split(linear(states, weight, bias)) for weight, bias in zip(weights, biases, strict=True)
+    )
+    return queries, Memory(keys, values, mask)
+
+
+class UnfusedAdam(torch.optim.Adam):
+    def __init__(self, *args: object, fused: bool, **settings: object) -> None:
+        super().__init__(*args, foreach=True, **settings)  # type: ignore[arg-type]
+
+
+def tensor_collate(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
+    def padded(side: Sequence[Ids], first: Sequence[int] = (), last: Sequence[int] = ()) -> Tensor:
+        whole = [torch.tensor([*first, *map(int, ids), *last]) for ids in side]
+        return pad_sequence(whole, batch_first=True, padding_value=PAD)
+
+    source, target = padded(sources, last=[EOS]), padded(targets, last=[EOS])
+    return Batch(source, source != PAD, padded(targets, first=[BOS]), target, target != PAD)
+
+
+TRICKS = {
+    "chunks": Trick("loss in chunks, never all scores at once", loop, "smoothed_loss_chunked", smoothed_loss),
+    "bytes": Trick("dropout from one random byte an element", Dropout, "forward", usual_dropout),
+    "malloc": Trick("freed memory is kept, not given back", machine, "keep_freed_memory", lambda: None),
+    "flash": Trick("attention in one kernel", multihead, "attend_fused", explicit_attention),
+    "projection": Trick(
+        "queries, keys and values in one product", MultiHeadAttention, "queries_and_memory", three_products
+    ),
+    "adam": Trick("fused Adam", torch.optim, "Adam", UnfusedAdam),
+    "collate": Trick("batches put together in numpy", loop, "collate", tensor_collate),
+}
+"""By a short name. A new one is a line here; tests/benchmark/test_tricks.py holds every twin to the same parameters."""
