@@ -43,7 +43,7 @@ def train(recipe: Recipe, prepared: Prepared, group: Processes, recorder: Record
 def main(directory: Path, group: Processes) -> None:
     prepared = Prepared.open(directory / "corpus")
 
-    descent = toy.recipe(directory / "descent", prepared, model=toy.QUIET, learning_rate=1.0)
+    descent = toy.recipe(directory / "descent", prepared, model=toy.QUIET, learning_rate=0.3, clip_norm=0.0)
     gradients, losses, parameters = learn(Training(Run(descent.run, descent), prepared, processes=group), updates=50)
     if group.is_first:
         descent.run.mkdir()
