@@ -63,7 +63,6 @@ def test_killed_and_started_again_is_undisturbed(recipe: Path, undisturbed: Path
     crash.compare(tmp_path / "run", undisturbed)
 
 
-@pytest.mark.xfail(reason="what a killed preparation leaves is not removed yet")
 def test_killed_while_it_prepares_it_prepares_again(recipe: Path, undisturbed: Path, tmp_path: Path):
     assert crash.survive(recipe, tmp_path / "run", iter([Moment("preparing", 0.0)])) == 1
     crash.compare(tmp_path / "run", undisturbed)

@@ -3,7 +3,7 @@
 They are switched off here, in a benchmark's process, and not by settings: nobody should want to in a training.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from unittest.mock import patch
@@ -13,13 +13,16 @@ from torch import Tensor
 from torch.nn.functional import dropout, linear
 from torch.nn.utils.rnn import pad_sequence
 
-from saccade.data.batch import Batch, Ids
+from saccade.data import loader
+from saccade.data.batch import Batch
+from saccade.data.store import Ragged
 from saccade.nn import multihead
 from saccade.nn.attention import Memory, attend
 from saccade.nn.dropout import Dropout
 from saccade.nn.multihead import MultiHeadAttention
 from saccade.text.tokenizer import BOS, EOS, PAD
-from saccade.training import loop, machine
+from saccade.training import learner, machine
+from saccade.training.loop import Training
 from saccade.training.loss import smoothed_loss
 
 
@@ -58,17 +61,26 @@ class UnfusedAdam(torch.optim.Adam):
         super().__init__(*args, foreach=True, **settings)  # type: ignore[arg-type]
 
 
-def tensor_collate(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
-    def padded(side: Sequence[Ids], first: Sequence[int] = (), last: Sequence[int] = ()) -> Tensor:
-        whole = [torch.tensor([*first, *map(int, ids), *last]) for ids in side]
+def tensor_collate(sources: Ragged, targets: Ragged) -> Batch:
+    def padded(side: Ragged, first: list[int] = [], last: list[int] = []) -> Tensor:  # noqa: B006 - never changed
+        whole = [torch.tensor([*first, *ids, *last]) for ids in side.lists()]
         return pad_sequence(whole, batch_first=True, padding_value=PAD)
 
     source, target = padded(sources, last=[EOS]), padded(targets, last=[EOS])
     return Batch(source, source != PAD, padded(targets, first=[BOS]), target, target != PAD)
 
 
+def one_by_one(items: Iterable[loader.Loaded]) -> Iterator[loader.Loaded]:
+    yield from items
+
+
+def no_threads(self: Training) -> None:
+    """torch's own threads share out every operation."""
+
+
 TRICKS = {
-    "chunks": Trick("loss in chunks, never all scores at once", loop, "smoothed_loss_chunked", smoothed_loss),
+    "threads": Trick("each thread learns from a part of the batch", Training, "_threads", no_threads),
+    "chunks": Trick("loss in chunks, never all scores at once", learner, "smoothed_loss_chunked", smoothed_loss),
     "bytes": Trick("dropout from one random byte an element", Dropout, "forward", usual_dropout),
     "malloc": Trick("freed memory is kept, not given back", machine, "keep_freed_memory", lambda: None),
     "flash": Trick("attention in one kernel", multihead, "attend_fused", explicit_attention),
@@ -76,6 +88,7 @@ TRICKS = {
         "queries, keys and values in one product", MultiHeadAttention, "queries_and_memory", three_products
     ),
     "adam": Trick("fused Adam", torch.optim, "Adam", UnfusedAdam),
-    "collate": Trick("batches put together in numpy", loop, "collate", tensor_collate),
+    "collate": Trick("batches put together in numpy", loader, "collate", tensor_collate),
+    "ahead": Trick("batches made ahead by a thread", loader, "ahead", one_by_one),
 }
 """By a short name. A new one is a line here; tests/benchmark/test_tricks.py holds every twin to the same parameters."""
