@@ -1,14 +1,27 @@
+import copy
 import operator
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from saccade.data.workers import in_order
+from saccade.data.settings import CleaningSettings
+from saccade.data.workers import _line, _read, in_order
 from saccade.errors import WorkerLost
+
+
+@dataclass(frozen=True)
+class Holds:
+    path: Path
+    array: np.ndarray
+    texts: list[str]
+    settings: CleaningSettings
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -19,6 +32,23 @@ def test_results_come_in_order(workers: int) -> None:
 def test_an_error_reaches_the_caller() -> None:
     with pytest.raises(TypeError, match="bad operand"):
         list(in_order(operator.neg, [1, "a"], 2))
+
+
+def test_a_refusal_by_the_system_keeps_its_reason() -> None:
+    with pytest.raises(FileNotFoundError) as refused:
+        list(in_order(os.stat, ["/nowhere"], 1))
+    assert refused.value.filename == "/nowhere"
+
+
+def test_paths_arrays_and_settings_arrive_as_they_were_sent() -> None:
+    array = np.array([[True, False], [True, True]])
+    sent = Holds(Path("a b"), array, ["ä", "\n", "{}"], CleaningSettings(max_ratio=2.5))
+    for found in (_read(_line({"task": sent}))["task"], *in_order(copy.copy, [array], 1)):
+        if isinstance(found, Holds):
+            assert (found.path, found.texts, found.settings) == (sent.path, sent.texts, sent.settings)
+            found = found.array
+        assert found.dtype == array.dtype
+        assert found.tolist() == array.tolist()
 
 
 def test_a_lost_worker_is_told() -> None:

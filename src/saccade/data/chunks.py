@@ -6,7 +6,7 @@ A finished file is never made again, so work that was interrupted goes on after 
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import compress
@@ -38,7 +38,7 @@ class RawChunk:
     corpus: int
     origin: str
     first_line: int
-    pairs: list[tuple[str, str]]
+    pairs: Sequence[Sequence[str]]
     settings: CleaningSettings
 
 
@@ -176,7 +176,7 @@ class CleanChunk:
     cleaned: Path
     kept: Mask
     tokenizers: Path
-    checksums: tuple[str, str]
+    checksums: Sequence[str]
     """Of the tokenizers."""
     max_tokens: int
     threads: int
@@ -186,7 +186,7 @@ def encode(chunk: CleanChunk) -> Path:
     """Write ids of all rows that are short enough."""
     if _is_sound(chunk.path):
         return chunk.path
-    tokenizers = _tokenizers(chunk.tokenizers, chunk.checksums)
+    tokenizers = _tokenizers(chunk.tokenizers, tuple(chunk.checksums))
     with np.load(chunk.cleaned) as file:
         described, lines = _described(file), file["lines"][chunk.kept]
         rows = [row.split("\t") for row in compress(_examples(file), chunk.kept.tolist())]
@@ -243,7 +243,7 @@ def num_encoded(path: Path) -> int:
 
 
 @cache
-def _tokenizers(directory: Path, checksums: tuple[str, str]) -> Tokenizers:
+def _tokenizers(directory: Path, checksums: tuple[str, ...]) -> Tokenizers:
     tokenizers = Tokenizers.load(directory)
     assert tokenizers.checksums == checksums
     return tokenizers
