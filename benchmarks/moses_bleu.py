@@ -1,6 +1,6 @@
 """BLEU in the form of most published Multi30k figures: both sides lower-cased and tokenised as Moses does it.
 
-    python benchmarks/moses_bleu.py TRANSLATIONS REFERENCES [LANGUAGE]
+python benchmarks/moses_bleu.py TRANSLATIONS REFERENCES [LANGUAGE]
 """
 
 import sys

@@ -12,6 +12,7 @@ from saccade.errors import (
     SaccadeError,
     SettingsError,
     TrainingError,
+    WorkerLost,
 )
 from saccade.search.settings import SearchSettings
 
@@ -32,6 +33,7 @@ __all__ = [
     "TrainingError",
     "Translation",
     "Translator",
+    "WorkerLost",
     "__version__",
     "load",
 ]

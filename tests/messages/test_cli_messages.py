@@ -252,15 +252,17 @@ def test_the_newest_checkpoint_cut_short(saccade, run: Path):
 def test_no_sound_checkpoint_left(saccade, run: Path):
     for path in (run / "checkpoints").iterdir():
         (path / "checkpoint.json").unlink()
+    before = sorted(run.rglob("*"))
     ended = saccade("train", run.parent / "recipe.toml", "--set", "training.updates=2")
-    assert ended.code == 0
+    assert ended.code == 1
+    told = ended.stderr.partition("error: ")[2]
     for update in (6, 3):
         assert (
-            f"warning: {run}/checkpoints/update-0000000{update} must be a whole checkpoint, but checkpoint.json cannot "
-            "be read ("
-        ) in ended.stderr
-    assert "\nwarning: No sound checkpoint is left, so the training begins anew.\n" in ended.stderr
-    assert "Going on" not in ended.stderr
+            f"{run}/checkpoints/update-0000000{update} must be a whole checkpoint, but checkpoint.json cannot be read"
+            in told
+        )
+    assert told.endswith(f"or remove {run}/checkpoints to begin anew.\n")
+    assert sorted(run.rglob("*")) == before
 
 
 def test_other_settings_for_a_run(saccade, run: Path):
