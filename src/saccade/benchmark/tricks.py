@@ -3,7 +3,6 @@
 They are switched off here, in a benchmark's process, and not by settings: nobody should want to in a training.
 """
 
-from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from unittest.mock import patch
@@ -70,10 +69,6 @@ def tensor_collate(sources: Ragged, targets: Ragged) -> Batch:
     return Batch(source, source != PAD, padded(targets, first=[BOS]), target, target != PAD)
 
 
-def one_by_one(items: Iterable[loader.Loaded]) -> Iterator[loader.Loaded]:
-    yield from items
-
-
 def no_threads(self: Training) -> None:
     """torch's own threads share out every operation."""
 
@@ -89,6 +84,5 @@ TRICKS = {
     ),
     "adam": Trick("fused Adam", torch.optim, "Adam", UnfusedAdam),
     "collate": Trick("batches put together in numpy", loader, "collate", tensor_collate),
-    "ahead": Trick("batches made ahead by a thread", loader, "ahead", one_by_one),
 }
 """By a short name. A new one is a line here; tests/benchmark/test_tricks.py holds every twin to the same parameters."""

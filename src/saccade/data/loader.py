@@ -1,4 +1,4 @@
-"""Batches in the order of the sampler, made ready by a thread while the model is busy with those before."""
+"""Batches in the order of the sampler; where the model sits on a GPU, made ready by a thread while it is busy."""
 
 import threading
 from collections.abc import Iterable, Iterator
@@ -57,10 +57,8 @@ class Resampling:
 
 def load(store: TokenStore, sampler: Sampler, start: Position, resampled: Resampling) -> Iterator[Loaded]:
     """Without end, from a position on."""
-    return ahead(
-        Loaded(position, rows, collate(*resampled(position, *store.batch(rows))))
-        for position, rows in sampler.batches(start)
-    )
+    for position, rows in sampler.batches(start):
+        yield Loaded(position, rows, collate(*resampled(position, *store.batch(rows))))
 
 
 def ahead(items: Iterable[T], depth: int = 4) -> Iterator[T]:

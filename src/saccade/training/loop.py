@@ -17,7 +17,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from saccade import settings
 from saccade.data.batch import Batch
-from saccade.data.loader import Loaded, Resampling, load
+from saccade.data.loader import Loaded, Resampling, ahead, load
 from saccade.data.prepare import Prepared
 from saccade.data.sampler import Indices, Position, Sampler
 from saccade.directory import ModelDirectory
@@ -211,7 +211,9 @@ class Training:
         recipe = self.run.recipe
         sampling = recipe.tokenizer.sampling
         resampled = Resampling(self.prepared.tokenizers, sampling, self.settings.seed, recipe.data.max_tokens)
-        return load(self.prepared.train, self.sampler, start, resampled)
+        batches = load(self.prepared.train, self.sampler, start, resampled)
+        # On a CPU a thread that makes batches takes more from those that learn than it saves: 5 % (docs/speed.md).
+        return batches if self.device.type == "cpu" else ahead(batches)
 
     def _update(self, batches: Iterator[Loaded]) -> tuple[float, float]:
         """One step of the optimizer, on the gradients of one batch or of several; its loss and learning rate."""
