@@ -16,7 +16,7 @@ def keep_freed_memory() -> None:
     """Let glibc reuse freed tensors instead of returning their pages to the system after every step.
 
     A training step frees and asks for the same large blocks again; each round trip costs a page fault per 4 KiB.
-    Worth a factor of 1.6 for a tiny model on two cores.
+    docs/speed.md says what it is worth.
     """
     if sys.platform != "linux":
         return

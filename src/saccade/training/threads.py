@@ -1,8 +1,8 @@
 """A batch cut up among threads: each core learns from a part of its own, and the gradients are added up.
 
 torch shares out single operations among its threads, and all wait for the slowest of them some thousand times an
-update. Here they wait for each other once. On two cores, for a tiny Transformer, that is worth a factor of 1.5
-(docs/speed.md), and more where other programs disturb one of them.
+update. Here they wait for each other once. On two cores, for a tiny Transformer, that is worth a factor of 1.3
+(docs/speed.md), and of 1.5 where other programs disturb them (docs/log.md).
 """
 
 from collections.abc import Callable, Iterator, Sequence
