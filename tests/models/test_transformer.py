@@ -44,7 +44,8 @@ def test_layers_read_embeddings_scaled_by_the_root_of_d_plus_positions():
     model = Transformer(TransformerSettings(**SIZES, embeddings="separate"), 9, 9).eval()
     read = {}
     for side, stack in (("source", model.encoder), ("target", model.decoder)):
-        stack[0].register_forward_pre_hook(lambda _, given, side=side: read.update({side: given[0]}))
+        first = stack[0].self_attention.projection
+        first.register_forward_pre_hook(lambda _, given, side=side: read.update({side: given[0]}))
     model(BATCH)
     for side, embedding, ids in (
         ("source", model.source_embedding, BATCH.source),

@@ -52,7 +52,7 @@ def seed_thread(*numbers: int) -> None:
     _bytes.seed(*numbers)
 
 
-def keep(states: Float[Tensor, "*shape"], rate: float) -> UInt8[Tensor, "*shape"]:
+def keep(states: Float[Tensor, "..."], rate: float) -> UInt8[Tensor, "..."]:
     """Draw which elements are kept: 1, or 0.
 
     Compared by numpy, and bytes rather than booleans: torch compares bytes 15 times slower, and multiplies floats with
@@ -62,7 +62,7 @@ def keep(states: Float[Tensor, "*shape"], rate: float) -> UInt8[Tensor, "*shape"
     return torch.from_numpy(kept.view(np.uint8)).view(states.shape)
 
 
-def rescaled(states: Float[Tensor, "*shape"], kept: UInt8[Tensor, "*shape"], rate: float) -> Float[Tensor, "*shape"]:
+def rescaled(states: Float[Tensor, "..."], kept: UInt8[Tensor, "..."], rate: float) -> Float[Tensor, "..."]:
     """Zero what is not kept, and scale up the rest so that the expectation stays."""
     return (states * kept).mul_(LEVELS / (LEVELS - _threshold(rate)))
 
@@ -87,7 +87,7 @@ class _Drop(torch.autograd.Function):
         return rescaled(gradient, kept, ctx.rate), None
 
 
-def drop(states: Float[Tensor, "*shape"], rate: float) -> Float[Tensor, "*shape"]:
+def drop(states: Float[Tensor, "..."], rate: float) -> Float[Tensor, "..."]:
     """Zero a random share of the elements and scale up the rest."""
     if rate == 0:
         return states
@@ -104,6 +104,6 @@ class Dropout(nn.Module):
         super().__init__()
         self.rate = rate
 
-    def forward(self, states: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    def forward(self, states: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """In training, zero a random share of the elements and scale up the rest."""
         return drop(states, self.rate) if self.training else states
