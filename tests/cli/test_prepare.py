@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,8 @@ def test_after_any_interruption_the_same_command_continues(saccade, write_task, 
     for name in ("train.en", "train.de"):
         (tmp_path / name).write_text("".join(f"{number}\n" for number in range(60_000)), "utf-8")
     words = [sys.executable, "-m", "saccade", "prepare", str(recipe)]
-    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    listens = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # background jobs inherit that it is ignored
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, preexec_fn=listens)
     while not (tmp_path / "run/.corpus.building/clean/000000.npz").exists():
         assert process.poll() is None
         time.sleep(0.005)
