@@ -1,5 +1,5 @@
 #!/bin/sh
-# The toolkits that `saccade bench train --peers benchmarks/peers/venv` compares with, each in an environment of its own.
+# The toolkits that `saccade bench train --peers benchmarks/peers` compares with, each in an environment of its own.
 #
 #     benchmarks/peers/install.sh [NAME ...]      # huggingface joeynmt eole pymarian; all of them unless named
 #
