@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, overload
 from saccade.directory import ModelDirectory
 from saccade.errors import need_torch
 from saccade.search.settings import SearchSettings
-from saccade.trace.trace import AttentionTrace
+from saccade.trace.trace import AttentionTrace, Layer, Tokens
 
 if TYPE_CHECKING:
     from saccade.engines.torch import TorchEngine
@@ -128,12 +128,14 @@ class Translator:
     def _trace(self, source: list[int], tokens: tuple[str, ...], hypothesis: "Hypothesis") -> AttentionTrace:
         pieces = tuple(self.directory.tokenizers.source.piece(id) for id in source)
         return AttentionTrace(
-            source=(*pieces, END),
-            target=(*tokens, END) if hypothesis.finished else tokens,
-            weights={
-                name: weights[..., : len(source) + 1].float().cpu().numpy()
+            source=Tokens((*pieces, END)),
+            target=Tokens((*tokens, END) if hypothesis.finished else tokens),
+            layers=tuple(
+                Layer(name, "cross", weights[..., : len(source) + 1].float().cpu().numpy())
                 for name, weights in hypothesis.weights.items()
-            },
+            ),
+            score=hypothesis.score,
+            log_prob=hypothesis.log_prob,
         )
 
     def _notes(self, source: list[int]) -> tuple[str, ...]:

@@ -6,13 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saccade.trace.svg import svg
-from saccade.trace.trace import AttentionTrace
+from saccade.trace.trace import AttentionTrace, Layer, Tokens
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def one_layer(source, target, matrix):
-    return AttentionTrace(tuple(source), tuple(target), {"decoder.0.cross_attention": np.array([matrix])})
+    layer = Layer("decoder.0.cross_attention", "cross", np.array([matrix]))
+    return AttentionTrace(source=Tokens(tuple(source)), target=Tokens(tuple(target)), layers=(layer,))
 
 
 def draw(trace, **chosen):

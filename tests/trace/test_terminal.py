@@ -7,11 +7,12 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from saccade.trace.terminal import heatmap
-from saccade.trace.trace import AttentionTrace
+from saccade.trace.trace import AttentionTrace, Layer, Tokens
 
 
 def one_layer(source, target, matrix):
-    return AttentionTrace(tuple(source), tuple(target), {"decoder.0.cross_attention": np.array([matrix])})
+    layer = Layer("decoder.0.cross_attention", "cross", np.array([matrix]))
+    return AttentionTrace(source=Tokens(tuple(source)), target=Tokens(tuple(target)), layers=(layer,))
 
 
 def draw(trace, width=80, colours=None, **chosen):
@@ -73,8 +74,8 @@ def test_wide_matrices_are_cut_into_blocks_that_fit(width, colours):
 def test_one_layer_and_head_can_be_chosen():
     weights = {f"decoder.{n}.cross_attention": np.full((2, 1, 2), 0.5) for n in range(2)}
     weights["decoder.1.cross_attention"][1] = [[0.0, 1.0]]
-    trace = AttentionTrace(("a", "b"), ("x",), weights)
-    drawn = draw(trace, name="decoder.1.cross_attention", head=1)
+    layers = tuple(Layer(name, "cross", each) for name, each in weights.items())
+    drawn = draw(AttentionTrace(source=Tokens(("a", "b")), target=Tokens(("x",)), layers=layers), layer=1, head=1)
     assert drawn.startswith("layer 2 of 2, head 2 of 2")
     assert "x   ██" in drawn
 

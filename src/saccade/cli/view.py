@@ -72,12 +72,11 @@ def draw(
 
     trace = translation.attention
     assert trace is not None
-    num_heads = len(trace.weights[trace.names[0]])
-    for option, number, most in (("--layer", layer, len(trace.names)), ("--head", head, num_heads)):
+    layers = trace.of()
+    for option, number, most in (("--layer", layer, len(layers)), ("--head", head, layers[0].num_heads)):
         if number is not None and number > most:
             raise DataError(f"{option} must be from 1 to {most} for this model, not {number}.")
-    name = None if layer is None else trace.names[layer - 1]
-    index = None if head is None else head - 1
-    stdout.print(heatmap(trace, name, index))
+    chosen = [None if number is None else number - 1 for number in (layer, head)]
+    stdout.print(heatmap(trace, *chosen))
     if svg is not None:
-        svg.write_text(drawn(trace, name, index, title=translation.text), encoding="utf-8")
+        svg.write_text(drawn(trace, *chosen, title=translation.text), encoding="utf-8")

@@ -67,10 +67,10 @@ class Layout:
         return self.top + PITCH * target + PITCH // 2
 
 
-def svg(trace: AttentionTrace, name: str | None = None, head: int | None = None, *, title: str = "Attention") -> str:
+def svg(trace: AttentionTrace, layer: int | None = None, head: int | None = None, *, title: str = "Attention") -> str:
     """Draw one layer and head, or the mean over those not named; pointing at a cell shows its weight."""
-    layout = _lay_out(trace, label(title, 80), trace.caption(name, head))
-    matrix = trace.matrix(name, head)
+    layout = _lay_out(trace, label(title, 80), trace.caption(layer, head))
+    matrix = trace.matrix(layer, head)
     lines = (
         f'<svg class="saccade" xmlns="http://www.w3.org/2000/svg" width="{layout.width}" height="{layout.height}" '
         f'viewBox="0 0 {layout.width} {layout.height}" role="img">',
@@ -86,7 +86,9 @@ def svg(trace: AttentionTrace, name: str | None = None, head: int | None = None,
 
 
 def _lay_out(trace: AttentionTrace, title: str, caption: str) -> Layout:
-    source, target = ([label(token, LONGEST_LABEL) for token in side] for side in (trace.source, trace.target))
+    source, target = (
+        [label(token, LONGEST_LABEL) for token in side] for side in (trace.source.tokens, trace.target.tokens)
+    )
     left = PADDING + max(CORNER_WIDTH, *map(_text_width, target)) + 12
     top = PADDING + TITLE_HEIGHT + SLANT * max(map(_text_width, source)) + 12
     return Layout(title, caption, source, target, round(left), round(top))

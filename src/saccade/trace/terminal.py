@@ -73,9 +73,9 @@ class Heatmap:
         return text.append(", the largest of each row in percent" if coloured else "")
 
 
-def heatmap(trace: AttentionTrace, name: str | None = None, head: int | None = None) -> Heatmap:
+def heatmap(trace: AttentionTrace, layer: int | None = None, head: int | None = None) -> Heatmap:
     """Draw one layer and head, or the mean over those that are not named: `rich.print(heatmap(trace))`."""
-    return Heatmap(trace.caption(name, head), trace.source, trace.target, trace.matrix(name, head))
+    return Heatmap(trace.caption(layer, head), trace.source.tokens, trace.target.tokens, trace.matrix(layer, head))
 
 
 def _blocks(count: int, most: int) -> Iterator[range]:

@@ -1,9 +1,9 @@
-"""What a model attended to while it wrote: a matrix of weights for each layer and head."""
+"""What a model attended to while it read and wrote: weights of each layer and head, and the tokens they lie between."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,61 +11,155 @@ from numpy.typing import NDArray
 from saccade.errors import SaccadeError
 
 Matrix = NDArray[np.floating[Any]]
+Span = tuple[int, int]
+
+Kind = Literal["cross", "encoder", "decoder", "image", "memory"]
+"""Who looks at what: cross, the target at the source; encoder, the source at itself; decoder, the target at itself and
+what came before; image, the target at the cells of an image; memory, the steps of a Turing machine at its memory."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A text in tokens; specials such as `</s>` stand among them."""
+
+    tokens: tuple[str, ...]
+    text: str = ""
+    """The text that the tokens spell; empty where there is none, as for the points of a pointer network."""
+    spans: tuple[Span, ...] | None = None
+    """The characters of `text` that each token stands for; those of a special are none (start = end)."""
+
+    def __post_init__(self) -> None:
+        if self.spans is not None and len(self.spans) != len(self.tokens):
+            raise ValueError(f"Every token has one span, but {len(self.tokens)} tokens have {len(self.spans)} spans.")
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image that was attended to in cells, row by row."""
+
+    rows: int
+    columns: int
+    data: str = ""
+    """The image itself as a `data:` address, `data:image/png;base64,…`; empty where only the grid is known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AttentionTrace:
-    """Checked when it is made: every layer has heads × target tokens × source tokens of weights."""
+class Layer:
+    """The weights of one layer."""
 
-    source: tuple[str, ...]
-    target: tuple[str, ...]
-    weights: Mapping[str, Matrix]
-    """By layer, such as `decoder.3.cross_attention`; kept in the order of the layers' numbers."""
-
-    def __post_init__(self) -> None:
-        if not self.weights:
-            raise ValueError("A trace needs the weights of at least one layer, but got none.")
-        for name, layer in self.weights.items():
-            self._check(name, layer)
-        ordered = {name: self.weights[name] for name in sorted(self.weights, key=_by_number)}
-        object.__setattr__(self, "weights", ordered)
-
-    def _check(self, name: str, layer: Matrix) -> None:
-        tokens = (len(self.target), len(self.source))
-        if layer.ndim != 3 or layer.shape[1:] != tokens or 0 in layer.shape:
-            raise ValueError(
-                f"The weights of {name} must be heads × target tokens × source tokens, "
-                f"here some heads × {tokens[0]} × {tokens[1]}, but their shape is {layer.shape}."
-            )
-        if not (np.isfinite(layer).all() and (layer >= 0).all()):
-            raise ValueError(f"The weights of {name} must be finite and not negative.")
+    name: str
+    """Its path in the model, such as `decoder.3.cross_attention`."""
+    kind: Kind
+    weights: Matrix
+    """Heads × who looks × what is looked at."""
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The layers, first to last."""
-        return tuple(self.weights)
+    def num_heads(self) -> int:
+        return len(self.weights)
 
-    def matrix(self, name: str | None = None, head: int | None = None) -> Matrix:
-        """Target tokens × source tokens: of one layer and head, or the mean over those that are not named."""
-        layers = self._layers(name)
-        heads = min(map(len, layers))
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class AttentionTrace:
+    """Checked when it is made: the weights of every layer fit the tokens that they lie between."""
+
+    source: Tokens
+    """Empty where the source is an image."""
+    target: Tokens
+    layers: tuple[Layer, ...]
+    """By kind, and of each kind first to last."""
+    model: str = ""
+    """The name of the model."""
+    score: float | None = None
+    """What ranked this hypothesis in the search."""
+    log_prob: float | None = None
+    token_log_probs: tuple[float, ...] | None = None
+    """Of each target token."""
+    image: Picture | None = None
+
+    def __post_init__(self) -> None:
+        if not self.layers:
+            raise ValueError("A trace needs the weights of at least one layer, but got none.")
+        for layer in self.layers:
+            self._check(layer)
+        if self.token_log_probs is not None and len(self.token_log_probs) != len(self.target):
+            raise ValueError(f"{len(self.target)} target tokens have {len(self.token_log_probs)} log-probabilities.")
+        ordered = sorted(self.layers, key=lambda layer: (KINDS.index(layer.kind), _by_number(layer.name)))
+        object.__setattr__(self, "layers", tuple(ordered))
+
+    def _check(self, layer: Layer) -> None:
+        shape, wanted = layer.weights.shape, self._sizes(layer.kind)
+        fits = len(shape) == 3 and 0 not in shape
+        if not fits or any(size not in (None, found) for size, found in zip(wanted, shape[1:], strict=True)):
+            sizes = " × ".join("some" if size is None else str(size) for size in (None, *wanted))
+            raise ValueError(
+                f"The weights of {layer.name} must be heads × who looks × what is looked at, here {sizes}, "
+                f"but their shape is {shape}."
+            )
+        if not (np.isfinite(layer.weights).all() and (layer.weights >= 0).all()):
+            raise ValueError(f"The weights of {layer.name} must be finite and not negative.")
+
+    def _sizes(self, kind: Kind) -> tuple[int | None, int | None]:
+        source, target = len(self.source), len(self.target)
+        cells = None if self.image is None else self.image.rows * self.image.columns
+        return {
+            "cross": (target, source),
+            "encoder": (source, source),
+            "decoder": (target, target),
+            "image": (target, cells),
+            "memory": (target, None),
+        }[kind]
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Which kinds of attention it holds."""
+        return tuple(dict.fromkeys(layer.kind for layer in self.layers))
+
+    @property
+    def main(self) -> Kind:
+        """What is shown unless told otherwise: how the target looks at its source, whatever that is."""
+        return next((kind for kind in ("cross", "image", "memory") if kind in self.kinds), self.kinds[0])
+
+    def of(self, kind: Kind | None = None) -> tuple[Layer, ...]:
+        """The layers of one kind, first to last; `main` unless given."""
+        kind = kind or self.main
+        if found := tuple(layer for layer in self.layers if layer.kind == kind):
+            return found
+        raise SaccadeError(f"There is no {kind} attention in this trace; it has {', '.join(self.kinds)}.")
+
+    def matrix(self, layer: int | None = None, head: int | None = None, *, kind: Kind | None = None) -> Matrix:
+        """Who looks × what is looked at: of one layer and head, or the mean over those that are not named."""
+        layers = self._chosen(layer, kind)
+        heads = min(each.num_heads for each in layers)
         if head is not None and not 0 <= head < heads:
             raise SaccadeError(f"There are {heads} heads, counted from 0, but head {head} was asked for.")
-        chosen = [layer.mean(axis=0) if head is None else layer[head] for layer in layers]
-        return np.asarray(np.mean(chosen, axis=0), dtype=float)
+        found = [each.weights.mean(axis=0) if head is None else each.weights[head] for each in layers]
+        return np.asarray(np.mean(found, axis=0), dtype=float)
 
-    def caption(self, name: str | None = None, head: int | None = None) -> str:
+    def caption(self, layer: int | None = None, head: int | None = None, *, kind: Kind | None = None) -> str:
         """What `matrix` shows, in words; layers and heads are counted from 1, as people do."""
-        heads = len(self._layers(name)[0])
-        layer = _one_of("layer", len(self.names), None if name is None else self.names.index(name))
-        return f"{layer}, {_one_of('head', heads, head)}"
+        heads = self._chosen(layer, kind)[0].num_heads
+        where = "" if (kind or self.main) == self.main else f"{kind} attention, "
+        return where + f"{_one_of('layer', len(self.of(kind)), layer)}, {_one_of('head', heads, head)}"
 
-    def _layers(self, name: str | None) -> list[Matrix]:
-        if name is None:
-            return list(self.weights.values())
-        if name not in self.weights:
-            raise SaccadeError(f"There is no layer {name} in this trace; it has {', '.join(self.names)}.")
-        return [self.weights[name]]
+    def only(
+        self, kind: Kind, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None
+    ) -> "AttentionTrace":
+        """This trace with one kind of attention alone, and of that perhaps some layers and heads only."""
+        chosen = self.of(kind) if layers is None else [self._chosen(at, kind)[0] for at in layers]
+        kept = chosen if heads is None else [replace(layer, weights=layer.weights[list(heads)]) for layer in chosen]
+        return replace(self, layers=tuple(kept))
+
+    def _chosen(self, layer: int | None, kind: Kind | None) -> tuple[Layer, ...]:
+        layers = self.of(kind)
+        if layer is None:
+            return layers
+        if not 0 <= layer < len(layers):
+            raise SaccadeError(f"There are {len(layers)} layers, counted from 0, but layer {layer} was asked for.")
+        return (layers[layer],)
 
 
 def _one_of(what: str, count: int, chosen: int | None) -> str:

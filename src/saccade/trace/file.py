@@ -1,0 +1,103 @@
+"""Traces as JSON: format `saccade-attention`, version 1. Weights are float16, little-endian, in base64.
+
+docs/trace.md describes every field. A newer version is refused with a message, never misread.
+"""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from saccade.errors import DataError
+from saccade.trace.trace import KINDS, AttentionTrace, Layer, Picture, Tokens
+
+FORMAT, VERSION = "saccade-attention", 1
+
+
+def to_json(trace: AttentionTrace) -> dict[str, Any]:
+    """What `json.dumps` takes."""
+    table: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": trace.model,
+        "score": trace.score,
+        "log_prob": trace.log_prob,
+        "token_log_probs": None if trace.token_log_probs is None else list(trace.token_log_probs),
+        "source": _tokens_to_json(trace.source),
+        "target": _tokens_to_json(trace.target),
+        "image": None,
+        "layers": [_layer_to_json(layer) for layer in trace.layers],
+    }
+    if trace.image is not None:
+        table["image"] = {"rows": trace.image.rows, "columns": trace.image.columns, "data": trace.image.data}
+    return table
+
+
+def from_json(table: Any, *, origin: str = "the trace") -> AttentionTrace:
+    """Read what `to_json` made; `origin` names it in messages."""
+    if not isinstance(table, dict) or table.get("format") != FORMAT:
+        raise DataError(f"{origin} must be a trace that saccade wrote (format {FORMAT}), but it is something else.")
+    if table.get("version") != VERSION:
+        raise DataError(
+            f"{origin} must be of version {VERSION}, but it is of version {table.get('version')}. "
+            "Read it with the saccade that wrote it, or a newer one."
+        )
+    try:
+        image = table.get("image")
+        return AttentionTrace(
+            source=_tokens(table["source"]),
+            target=_tokens(table["target"]),
+            layers=tuple(_layer(layer) for layer in table["layers"]),
+            model=str(table.get("model", "")),
+            score=_number(table.get("score")),
+            log_prob=_number(table.get("log_prob")),
+            token_log_probs=None if (given := table.get("token_log_probs")) is None else tuple(map(float, given)),
+            image=None if image is None else Picture(int(image["rows"]), int(image["columns"]), str(image["data"])),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{origin} must be a whole trace of version {VERSION}, but it is damaged: {error}. Make it again."
+        ) from None
+
+
+def save(trace: AttentionTrace, path: Path) -> None:
+    """Write a trace as a JSON file."""
+    path.write_text(json.dumps(to_json(trace), ensure_ascii=False), encoding="utf-8")
+
+
+def load(path: Path) -> AttentionTrace:
+    """Read a trace from a JSON file."""
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        raise DataError(f"{path} must be a JSON file, but it cannot be read as one. Make it again.") from None
+    return from_json(table, origin=str(path))
+
+
+def _tokens_to_json(tokens: Tokens) -> dict[str, Any]:
+    spans = None if tokens.spans is None else [list(span) for span in tokens.spans]
+    return {"text": tokens.text, "tokens": list(tokens.tokens), "spans": spans}
+
+
+def _tokens(table: dict[str, Any]) -> Tokens:
+    spans = table.get("spans")
+    pairs = None if spans is None else tuple((int(start), int(end)) for start, end in spans)
+    return Tokens(tuple(map(str, table["tokens"])), str(table.get("text", "")), pairs)
+
+
+def _layer_to_json(layer: Layer) -> dict[str, Any]:
+    packed = base64.b64encode(layer.weights.astype("<f2").tobytes()).decode("ascii")
+    return {"name": layer.name, "kind": layer.kind, "shape": list(layer.weights.shape), "weights": packed}
+
+
+def _layer(table: dict[str, Any]) -> Layer:
+    if table["kind"] not in KINDS:
+        raise ValueError(f"{table['kind']} is not a kind of attention")
+    packed = np.frombuffer(base64.b64decode(table["weights"], validate=True), dtype="<f2")
+    return Layer(str(table["name"]), table["kind"], packed.reshape(table["shape"]).astype(np.float32))
+
+
+def _number(value: object) -> float | None:
+    return None if value is None else float(value)  # type: ignore[arg-type]

@@ -1,0 +1,68 @@
+import json
+
+import numpy as np
+import pytest
+
+from saccade.errors import DataError
+from saccade.trace.file import from_json, load, save, to_json
+from saccade.trace.trace import AttentionTrace, Layer, Picture, Tokens
+
+
+def example(**changes):
+    random = np.random.default_rng(1)
+    weights = random.dirichlet(np.ones(3), (2, 2)).astype(np.float32)
+    given = {
+        "source": Tokens(("▁我", "喜欢", "</s>"), "我喜欢", ((0, 1), (1, 3), (3, 3))),
+        "target": Tokens(("<b>", "\u202eabc")),
+        "layers": (Layer("decoder.0.cross_attention", "cross", weights),),
+        "model": "toy",
+        "score": -0.5,
+        "log_prob": -1.0,
+        "token_log_probs": (-0.25, -0.75),
+    }
+    return AttentionTrace(**given | changes)
+
+
+def test_what_was_saved_is_loaded(tmp_path):
+    trace = example()
+    save(trace, tmp_path / "trace.json")
+    found = load(tmp_path / "trace.json")
+    for name in ("source", "target", "model", "score", "log_prob", "token_log_probs", "image"):
+        assert getattr(found, name) == getattr(trace, name)
+    assert [(layer.name, layer.kind) for layer in found.layers] == [("decoder.0.cross_attention", "cross")]
+    assert np.allclose(found.layers[0].weights, trace.layers[0].weights, atol=2**-11, rtol=2**-11)
+
+
+def test_an_image_goes_along(tmp_path):
+    weights = np.full((1, 2, 6), 1 / 6)
+    trace = example(source=Tokens(()), layers=(Layer("look", "image", weights),), image=Picture(2, 3, "data:x"))
+    assert from_json(to_json(trace)).image == Picture(2, 3, "data:x")
+
+
+def test_six_layers_of_eight_heads_and_sixty_tokens_stay_below_two_megabytes():
+    tokens, weights = Tokens(("token",) * 60), np.full((8, 60, 60), 1 / 60, np.float32)
+    layers = [Layer(f"{kind}.{at}", kind, weights) for kind in ("cross", "encoder", "decoder") for at in range(6)]
+    trace = AttentionTrace(source=tokens, target=tokens, layers=tuple(layers))
+    assert len(json.dumps(to_json(trace))) < 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "other"}, "must be a trace that saccade wrote"),
+        ({"version": 2}, "must be of version 1, but it is of version 2"),
+        ({"layers": [{"name": "a"}]}, "damaged: 'kind'"),
+        ({"layers": [{"name": "a", "kind": "odd"}]}, "odd is not a kind of attention"),
+        ({"target": {"tokens": ["a"]}, "token_log_probs": None}, "here some × 1 × 3, but their shape is"),
+    ],
+)
+def test_what_is_no_trace_is_refused(change, message):
+    with pytest.raises(DataError, match=message):
+        from_json(to_json(example()) | change)
+
+
+def test_a_file_that_is_not_json_is_refused(tmp_path):
+    path = tmp_path / "trace.json"
+    path.write_bytes(b"\xff\xfe{")
+    with pytest.raises(DataError, match="must be a JSON file"):
+        load(path)
