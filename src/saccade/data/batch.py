@@ -47,12 +47,12 @@ class Batch(Sources):
         return Batch(*(getattr(self, field.name).repeat(2, 1) for field in fields(self)))
 
     def parts(self, number: int) -> list["Batch"]:
-        """The examples dealt out to so many batches or fewer, with about as many tokens each, and only as wide as it
-        must be.
+        """The examples dealt out to so many batches or fewer, with about as much work each, and only as wide as it must
+        be. A target token counts twice: it also goes through the output layer.
         """
-        tokens = (self.source_mask.sum(dim=1) + self.target_mask.sum(dim=1)).cumsum(dim=0)
-        shares = tokens[-1] * torch.arange(1, number + 1) / number
-        ends = (torch.searchsorted(tokens, shares) + 1).clamp(max=len(tokens)).tolist()
+        work = (self.source_mask.sum(dim=1) + 2 * self.target_mask.sum(dim=1)).cumsum(dim=0)
+        shares = work[-1] * torch.arange(1, number + 1) / number
+        ends = (torch.searchsorted(work, shares) + 1).clamp(max=len(work)).tolist()
         return [self._rows(start, end) for start, end in pairwise(sorted({0, *ends}))]
 
     def _rows(self, start: int, end: int) -> "Batch":
