@@ -5,6 +5,7 @@ docs/trace.md describes every field. A newer version is refused with a message, 
 
 import base64
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,16 +65,28 @@ def from_json(table: Any, *, origin: str = "the trace") -> AttentionTrace:
 
 def save(trace: AttentionTrace, path: Path) -> None:
     """Write a trace as a JSON file."""
-    path.write_text(json.dumps(to_json(trace), ensure_ascii=False), encoding="utf-8")
+    save_all([trace], path)
 
 
 def load(path: Path) -> AttentionTrace:
-    """Read a trace from a JSON file."""
+    """Read a trace from a JSON file; the first, if it holds several."""
+    return load_all(path)[0]
+
+
+def save_all(traces: Sequence[AttentionTrace], path: Path) -> None:
+    """Write several traces, such as those of the n best translations, as a JSON list; a single one as `save` does."""
+    tables = [to_json(trace) for trace in traces]
+    path.write_text(json.dumps(tables[0] if len(tables) == 1 else tables, ensure_ascii=False), encoding="utf-8")
+
+
+def load_all(path: Path) -> list[AttentionTrace]:
+    """Read all traces of a JSON file, one or many."""
     try:
-        table = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError):
         raise DataError(f"{path} must be a JSON file, but it cannot be read as one. Make it again.") from None
-    return from_json(table, origin=str(path))
+    tables = found if isinstance(found, list) and found else [found]
+    return [from_json(table, origin=str(path)) for table in tables]
 
 
 def _tokens_to_json(tokens: Tokens) -> dict[str, Any]:
