@@ -42,6 +42,12 @@ def test_several_go_into_one_file_in_order(tmp_path):
     assert len(load_all(tmp_path / "one.json")) == 1
 
 
+def test_json_that_every_language_reads_has_no_infinity():
+    table = to_json(example(score=float("-inf")))
+    assert table["score"] is None
+    json.dumps(table, allow_nan=False)
+
+
 def test_an_image_goes_along(tmp_path):
     weights = np.full((1, 2, 6), 1 / 6)
     trace = example(source=Tokens(()), layers=(Layer("look", "image", weights),), image=Picture(2, 3, "data:x"))

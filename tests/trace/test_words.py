@@ -61,7 +61,12 @@ def test_looked_at_is_summed_who_looks_is_averaged_and_tokens_are_shared_out():
     assert np.allclose(merged[:, 2], by_columns[:, 2:6].mean(axis=1))
     assert np.allclose(merged[:, 3], by_columns[:, 6])
     decoder, merged = trace.of("decoder")[0].weights, words(trace).of("decoder")[0].weights
-    assert np.allclose(merged[:, 3, 1], decoder[:, 6, 1] / 2)
+    # Columns are what was read: <s>, the mark with half of 也好, its other half, then four bytes.
+    assert np.allclose(merged[:, 3, 0], decoder[:, 6, 0])
+    assert np.allclose(merged[:, 3, 1], decoder[:, 6, 1] + decoder[:, 6, 2] / 2)
+    assert np.allclose(merged[:, 3, 2], decoder[:, 6, 2] / 2)
+    assert np.allclose(merged[:, 3, 3], decoder[:, 6, 3:].sum(axis=-1))
+    assert words(trace).read == ("<s>", "也", "好", "😀")
     assert words(trace).token_log_probs[3] == trace.token_log_probs[6]
     assert sum(words(trace).token_log_probs) == pytest.approx(sum(trace.token_log_probs))
 

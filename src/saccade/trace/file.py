@@ -5,6 +5,7 @@ docs/trace.md describes every field. A newer version is refused with a message, 
 
 import base64
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,8 @@ def to_json(trace: AttentionTrace) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "model": trace.model,
-        "score": trace.score,
-        "log_prob": trace.log_prob,
+        "score": _finite(trace.score),
+        "log_prob": _finite(trace.log_prob),
         "token_log_probs": None if trace.token_log_probs is None else list(trace.token_log_probs),
         "source": _tokens_to_json(trace.source),
         "target": _tokens_to_json(trace.target),
@@ -110,6 +111,11 @@ def _layer(table: dict[str, Any]) -> Layer:
         raise ValueError(f"{table['kind']} is not a kind of attention")
     packed = np.frombuffer(base64.b64decode(table["weights"], validate=True), dtype="<f2")
     return Layer(str(table["name"]), table["kind"], packed.reshape(table["shape"]).astype(np.float32))
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no infinity, which is the score of an empty translation."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _number(value: object) -> float | None:

@@ -40,7 +40,7 @@ def words(
     sides = {
         "cross": (of_target, of_source),
         "encoder": (of_source, of_source),
-        "decoder": (of_target, of_target),
+        "decoder": (of_target, _read(of_target)),
         "image": (of_target, None),
         "memory": (of_target, None),
     }
@@ -104,6 +104,18 @@ def _shares(tokens: Tokens, words: Sequence[Span]) -> list[dict[Span | int, floa
         else:
             shares.append({place: 1.0})
     return shares
+
+
+def _read(of_target: Matrix) -> Matrix:
+    """The words that the decoder reads, one place later than it writes them: `<s>` comes first.
+
+    Of a target without an end, the last word is read in part, which is counted to the word before.
+    """
+    later = np.zeros_like(of_target)
+    later[0, 0] = 1.0
+    later[1:, 1:] = of_target[:-1, :-1]
+    later[1:, -1] += of_target[:-1, -1]
+    return later
 
 
 def _merged(weights: Matrix, looks: Matrix, looked_at: Matrix | None) -> Matrix:
