@@ -89,7 +89,7 @@ def test_a_failing_renderer_is_an_error_of_ours():
         _draw(types.SimpleNamespace(svg_to_bytes=fail), SQUARE, 1)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=6))
 @pytest.mark.filterwarnings("ignore:No font of this machine")
 def test_any_tokens_can_be_drawn(tokens):

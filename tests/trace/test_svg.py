@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -137,7 +137,6 @@ def test_words_from_right_to_left_are_kept_apart_with_their_mark_to_the_right():
     assert float(mark.get("x")) > float(word.get("x"))
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.text(min_size=1), min_size=1, max_size=4),
     st.lists(st.text(min_size=1), min_size=1, max_size=4),

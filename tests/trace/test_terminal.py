@@ -3,7 +3,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
@@ -147,7 +147,6 @@ def test_a_terminal_without_unicode_gets_ascii():
     assert "Stra?e   ::" in lines
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=5), st.sampled_from([20, 40, 120]))
 def test_whatever_the_tokens_every_line_fits_and_every_row_is_as_wide(tokens, width):
     lines = draw(one_layer(tokens, tokens, np.ones((len(tokens), len(tokens)))), width).splitlines()
