@@ -25,7 +25,7 @@ def axes(trace: AttentionTrace, kind: Kind | None = None) -> Axes:
         case "encoder":
             return Axes(source, source, "source, looking", "source, looked at")
         case "decoder":
-            return Axes(target, target, "target, looking", "target, looked at")
+            return Axes(target, trace.read, "target, writing", "target, read so far")
         case "image":
             return Axes(target, _cells(trace), "target", "cell of the image, row.column")
         case "memory":
