@@ -1,13 +1,28 @@
-"""Traces as a model might have left them, made without one."""
+"""Traces as a model might have left them, made without one, and a browser to look at them."""
 
 import base64
+import shutil
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
+CHROMIUM = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+READING = "willReadFrequently"  # advice that a test gets for reading a canvas
 
 
 def near_diagonal(random: np.random.Generator, heads: int, looks: int, looked_at: int, causal: bool = False) -> NDArray:
@@ -16,7 +31,9 @@ def near_diagonal(random: np.random.Generator, heads: int, looks: int, looked_at
     found = []
     for _ in range(heads):
         beside, width = random.normal(0, 1.2), random.uniform(0.4, 2.5)
-        scores = -(((column - row * looked_at / looks - beside) / width) ** 2) + random.normal(0, 1.2, (looks, looked_at))
+        scores = -(((column - row * looked_at / looks - beside) / width) ** 2) + random.normal(
+            0, 1.2, (looks, looked_at)
+        )
         scores[:, -1] += random.uniform(0, 4)
         weights = np.exp(scores - scores.max(axis=1, keepdims=True))
         weights = np.where(row >= column, weights, 0) + (column == 0) * 1e-9 if causal else weights
@@ -54,7 +71,9 @@ def translation_trace() -> Callable[..., object]:
         ]
         log_probs = tuple(-random.exponential(0.3, len(target)))
         given = {"model": "toy", "score": float(np.mean(log_probs)), "token_log_probs": log_probs}
-        return AttentionTrace(source=Tokens(tuple(source)), target=Tokens(tuple(target)), layers=tuple(found), **given | more)
+        return AttentionTrace(
+            source=Tokens(tuple(source)), target=Tokens(tuple(target)), layers=tuple(found), **given | more
+        )
 
     return make
 
@@ -70,7 +89,9 @@ def caption_trace() -> Callable[..., object]:
         down, across = np.mgrid[0:rows, 0:columns]
 
         def spots() -> NDArray:
-            places = zip(random.uniform(1, rows - 2, len(words)), random.uniform(1, columns - 2, len(words)), strict=True)
+            places = zip(
+                random.uniform(1, rows - 2, len(words)), random.uniform(1, columns - 2, len(words)), strict=True
+            )
             found = [np.exp(-((down - y) ** 2 + (across - x) ** 2) / random.uniform(1, 4)) for y, x in places]
             return np.array([spot.ravel() / spot.sum() for spot in found], dtype=np.float32)
 
@@ -79,8 +100,56 @@ def caption_trace() -> Callable[..., object]:
         hill = y > 130 + 22 * np.sin(x / 45)
         sun = (x - 225) ** 2 + (y - 50) ** 2 < 26**2
         shade = np.where(hill, 120 - y // 4, 215 - y // 3)
-        image = png(np.where(sun, 250, np.where(hill, shade - 10, shade - 25)), np.where(sun, 215, shade + 15), np.where(sun, 110, np.where(hill, 60, 235)))
+        image = png(
+            np.where(sun, 250, np.where(hill, shade - 10, shade - 25)),
+            np.where(sun, 215, shade + 15),
+            np.where(sun, 110, np.where(hill, 60, 235)),
+        )
         picture = Picture(rows, columns, image)
-        return AttentionTrace(source=Tokens(()), target=Tokens(tuple(words)), layers=tuple(found), model="captioner", image=picture)
+        return AttentionTrace(
+            source=Tokens(()), target=Tokens(tuple(words)), layers=tuple(found), model="captioner", image=picture
+        )
 
     return make
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """The system's Chromium. Of a module, not of the session: while it runs, no other event loop can."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=chromium, args=CHROMIUM)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Open HTML from a file, with no network. At the end, nothing may have been asked of it, and nothing complained."""
+    contexts, problems = [], []
+
+    def open_page(
+        html: str, *, width: int = 1280, height: int = 860, scheme: str = "light", locale: str = "en-US"
+    ) -> Any:
+        path = tmp_path / f"page{len(contexts)}.html"
+        path.write_text(html, encoding="utf-8")
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, locale=locale)
+        contexts.append(context)
+        context.set_offline(True)
+        view = context.new_page()
+        view.set_default_timeout(10_000)
+        view.on("console", lambda message: READING not in message.text and problems.append(message.text))
+        view.on("pageerror", lambda error: problems.append(f"error: {error}"))
+        view.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}"))
+        view.on("requestfailed", lambda request: problems.append(f"failed: {request.url[:80]}"))
+        view.on("request", lambda request: request.url.startswith(("file:", "data:")) or problems.append(request.url))
+        view.goto(path.as_uri())
+        return view
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert problems == []

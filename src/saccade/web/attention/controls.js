@@ -1,4 +1,4 @@
-// What is chosen with: tabs, sliders, toggles, the player. Native elements, so that keyboards and screen readers know them.
+// What is chosen with: tabs, sliders, toggles, the player. Native elements: keyboards and screen readers know them.
 
 const byId = (id) => document.getElementById(id);
 const STEP_TIME = 750;
@@ -28,7 +28,7 @@ class Controls {
     const on = (id, name, act) => byId(id).addEventListener(name, act);
     on("language", "click", () => app.change({ language: app.state.language === "en" ? "zh" : "en" }));
     on("theme", "click", () => app.change({ dark: !app.state.dark }));
-    on("layer", "input", (event) => app.change({ layer: Number(event.target.value) ? Number(event.target.value) - 1 : null }));
+    on("layer", "input", (event) => app.change({ layer: event.target.value === "0" ? null : event.target.value - 1 }));
     on("threshold", "input", (event) => app.change({ threshold: Number(event.target.value) }));
     on("all-heads", "click", () => app.change({ heads: null }));
     on("step", "input", (event) => this.goTo(Number(event.target.value) - 1));
@@ -72,8 +72,9 @@ class Controls {
   draw() {
     const { app } = this, { state, trace, words } = app;
     this.translate();
-    tabs(byId("views"), "view", app.views.map((view) => [view, words[`view${capital(view)}`]]), state.view, (view) => app.change({ view }));
-    tabs(byId("kinds"), "kind", trace.kinds.map((kind) => [kind, words[`kind${capital(kind)}`]]), state.kind, (kind) => app.choose({ kind }));
+    const named = (names, what) => names.map((name) => [name, words[`${what}${capital(name)}`]]);
+    tabs(byId("views"), "view", named(app.views, "view"), state.view, (view) => app.change({ view }));
+    tabs(byId("kinds"), "kind", named(trace.kinds, "kind"), state.kind, (kind) => app.choose({ kind }));
     this.drawTexts();
     this.drawLayer();
     this.drawHeads();
@@ -90,8 +91,10 @@ class Controls {
     const { words, state } = this.app;
     document.documentElement.lang = state.language === "zh" ? "zh-CN" : "en";
     for (const element of document.querySelectorAll("[data-say]")) element.textContent = words[element.dataset.say];
-    for (const element of document.querySelectorAll("[data-label]")) element.setAttribute("aria-label", words[element.dataset.label]);
-    for (const button of document.querySelectorAll("button[data-label]")) button.title = words[button.dataset.label];
+    for (const element of document.querySelectorAll("[data-label]")) {
+      element.setAttribute("aria-label", words[element.dataset.label]);
+      if (element.tagName === "BUTTON") element.title = words[element.dataset.label];
+    }
     byId("language").textContent = words.other;
     byId("language").setAttribute("aria-label", words.otherName);
     byId("language").lang = state.language === "zh" ? "en" : "zh-CN";
@@ -128,7 +131,8 @@ class Controls {
   }
 
   drawLayer() {
-    const { state, trace, words } = this.app, count = trace.of(state.kind).length, at = state.layer === null ? 0 : state.layer + 1;
+    const { state, trace, words } = this.app, count = trace.of(state.kind).length;
+    const at = state.layer === null ? 0 : state.layer + 1;
     const said = at ? words.layerOf(at, count) : words.allLayers(count);
     byId("layer-field").hidden = count < 2 || state.view === "grid";
     byId("layer").max = count;
@@ -149,7 +153,7 @@ class Controls {
       button.setAttribute("aria-pressed", String(heads.includes(head)));
       button.setAttribute("aria-label", words.head(head + 1));
       button.style.setProperty("--head", app.state.view === "lines" ? headColour(colours, head) : "var(--accent)");
-      button.addEventListener("click", (event) => (event.detail > 1 ? app.change({ heads: [head] }) : app.toggle(head)));
+      button.addEventListener("click", ({ detail }) => (detail > 1 ? app.change({ heads: [head] }) : app.toggle(head)));
       return button;
     }));
     if (focused !== null) byId("heads").querySelector(`[data-head="${focused}"]`)?.focus();

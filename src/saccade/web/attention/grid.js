@@ -1,4 +1,4 @@
-// All layers × heads as small pictures to choose from. They are drawn one after the other, so that the page never waits.
+// All layers × heads as small pictures to choose from, drawn one after the other, so that the page never waits.
 
 class GridView {
   constructor(app) {
@@ -18,6 +18,7 @@ class GridView {
     const { rows, columns } = layers[0], shape = Math.max(0.55, Math.min(1.8, columns / rows));
     this.table.style.setProperty("--heads", most);
     this.table.style.setProperty("--shape", shape);
+    this.table.classList.toggle("fine", columns > 90 || rows > 90);
     this.across = most;
     this.buttons = [];
     this.waiting = [];
@@ -25,7 +26,9 @@ class GridView {
     for (let head = 0; head < most; head++) cells.push(make("span", "heading", String(head + 1)));
     layers.forEach((layer, at) => {
       cells.push(make("span", "heading row", String(at + 1)));
-      for (let head = 0; head < most; head++) cells.push(head < layer.heads ? this.thumb(layer, at, head) : make("span"));
+      for (let head = 0; head < most; head++) {
+        cells.push(head < layer.heads ? this.thumb(layer, at, head) : make("span"));
+      }
     });
     corner.className = "corner";
     corner.append(make("span", "", `${words.heads} →`), make("span", "", `${words.layer} ↓`));
@@ -42,7 +45,8 @@ class GridView {
     button.dataset.layer = at;
     button.dataset.head = head;
     button.setAttribute("aria-label", `${app.words.layerName(at + 1)}, ${app.words.head(head + 1)}`);
-    button.setAttribute("aria-current", String(app.state.layer === at && app.heads.length === 1 && app.heads[0] === head));
+    const chosen = app.state.layer === at && app.heads.length === 1 && app.heads[0] === head;
+    button.setAttribute("aria-current", String(chosen));
     button.append(canvas);
     button.addEventListener("click", () => app.open(at, head));
     this.buttons.push(button);

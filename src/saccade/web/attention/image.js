@@ -19,7 +19,9 @@ function smooth(weights, rows, columns, factor) {
   const across = along(weights, columns, rows, (row, column) => row * columns + column);
   const down = along(across, rows, wide, (column, row) => row * wide + column); // column by column
   const tall = rows * factor, out = new Float32Array(wide * tall);
-  for (let row = 0; row < tall; row++) for (let column = 0; column < wide; column++) out[row * wide + column] = down[column * tall + row];
+  for (let row = 0; row < tall; row++) {
+    for (let column = 0; column < wide; column++) out[row * wide + column] = down[column * tall + row];
+  }
   return out;
 }
 
@@ -32,8 +34,10 @@ class ImageView {
     this.strip = make("div", "strip");
     this.strip.setAttribute("role", "group");
     this.element.append(this.canvas, this.strip);
-    this.canvas.addEventListener("pointermove", (event) => this.app.change({ point: { row: this.row, column: this.find(event) } }));
-    this.canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && this.app.change({ point: null }));
+    this.canvas.addEventListener("pointermove", (event) => {
+      this.app.change({ point: { row: this.row, column: this.find(event) } });
+    });
+    this.canvas.addEventListener("pointerleave", (event) => this.app.leave(event));
     this.strip.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -54,7 +58,7 @@ class ImageView {
       }
     }
     const shape = this.picture ? this.picture.naturalWidth / this.picture.naturalHeight : image.columns / image.rows;
-    const room = Math.min(this.element.parentElement.clientWidth - 2, 620), height = Math.min(room / shape, Math.max(240, window.innerHeight * 0.5));
+    const height = Math.min(Math.min(app.room, 620) / shape, Math.max(240, window.innerHeight * 0.5));
     this.width = Math.round(height * shape);
     this.height = Math.round(height);
     resize(this.canvas, this.width, this.height);
@@ -65,7 +69,8 @@ class ImageView {
   }
 
   fillStrip(shape) {
-    const { app } = this, tokens = app.trace.target.tokens, height = 62, width = Math.round(Math.max(44, Math.min(110, height * shape)));
+    const { app } = this, { tokens } = app.trace.target;
+    const height = 62, width = Math.round(Math.max(44, Math.min(110, height * shape)));
     this.strip.setAttribute("aria-label", app.words.target);
     this.buttons = tokens.map((token, row) => {
       const button = make("button", "frame"), canvas = make("canvas");
@@ -77,21 +82,23 @@ class ImageView {
       button.addEventListener("click", () => app.change({ step: row, playing: false }));
       return button;
     });
+    const fitting = Math.max(1, Math.floor((app.room + 8) / (width + 8))), lines = Math.ceil(tokens.length / fitting);
+    this.strip.style.maxWidth = `${Math.ceil(tokens.length / lines) * (width + 8)}px`; // lines of equal length
     this.strip.replaceChildren(...this.buttons);
   }
 
   /** A veil that is thin where the word looked. */
   mask(row) {
     if (!this.masks.has(row)) {
-      const { rows, columns } = this.app.trace.image, factor = Math.max(2, Math.min(16, Math.round(160 / Math.max(rows, columns))));
+      const { rows, columns } = this.app.trace.image;
+      const factor = Math.max(2, Math.min(16, Math.round(160 / Math.max(rows, columns))));
       const values = smooth(this.app.matrix.row(row), rows, columns, factor);
       const largest = values.reduce((most, value) => Math.max(most, value), 0) || 1;
       const canvas = make("canvas");
       canvas.width = columns * factor;
       canvas.height = rows * factor;
       const context = canvas.getContext("2d"), pixels = context.createImageData(canvas.width, canvas.height);
-      const [red, green, blue] = [10, 13, 26];
-      for (let at = 0; at < values.length; at++) pixels.data.set([red, green, blue, 212 * (1 - values[at] / largest)], 4 * at);
+      for (let at = 0; at < values.length; at++) pixels.data.set([10, 13, 26, 212 * (1 - values[at] / largest)], 4 * at);
       context.putImageData(pixels, 0, 0);
       this.masks.set(row, canvas);
     }

@@ -1,6 +1,6 @@
-// The line view: what is looked at on the left, who looks on the right, and a line for each weight in its head's colour.
+// The line view: what is looked at on the left, who looks on the right; a line for each weight in its head's colour.
 
-const MOST_LINES = 12000, SHADES = 12;
+const MOST_LINES = 12000, SHADES = 12, FAINTEST = 0.002;
 
 class LinesView {
   constructor(app) {
@@ -31,8 +31,10 @@ class LinesView {
       const at = Number(button.dataset.at);
       return side === this.right ? { row: at, column: null } : { row: null, column: at };
     };
-    side.addEventListener("pointerover", (event) => event.pointerType === "mouse" && this.app.change({ point: found(event) }));
-    side.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && this.app.change({ point: null }));
+    side.addEventListener("pointerover", (event) => {
+      if (event.pointerType === "mouse") this.app.change({ point: found(event) });
+    });
+    side.addEventListener("pointerleave", (event) => this.app.leave(event));
     side.addEventListener("focusin", (event) => {
       for (const each of side.querySelectorAll("[tabindex='0']")) each.tabIndex = -1;
       event.target.tabIndex = 0;
@@ -79,7 +81,8 @@ class LinesView {
     this.offsets = [(most - lookedAt.length) / 2, (most - lookers.length) / 2].map((rows) => rows * this.rowHeight);
     this.left.style.paddingTop = `${this.offsets[0]}px`;
     this.right.style.paddingTop = `${this.offsets[1]}px`;
-    this.scroller.style.height = `${Math.min(most * this.rowHeight + 4, Math.max(320, Math.min(window.innerHeight * 0.68, 820)))}px`;
+    const tallest = Math.max(320, Math.min(window.innerHeight * 0.68, 820));
+    this.scroller.style.height = `${Math.min(most * this.rowHeight + 4, tallest)}px`;
     this.leftHeading.style.width = `${this.left.clientWidth}px`;
     this.rightHeading.style.width = `${this.right.clientWidth}px`;
     this.width = this.gap.clientWidth;
@@ -108,7 +111,9 @@ class LinesView {
     for (const head of this.app.heads) {
       const { values, columns } = trace.matrix(state.kind, state.layer, [head]);
       for (let at = 0; at < values.length; at++) {
-        if (values[at] >= state.threshold && values[at] > 0.002) found.push([Math.floor(at / columns), at % columns, head, values[at]]);
+        const weight = values[at];
+        if (weight < state.threshold || weight < FAINTEST) continue;
+        found.push([Math.floor(at / columns), at % columns, head, weight]);
       }
     }
     found.sort((a, b) => a[3] - b[3]);
@@ -124,12 +129,12 @@ class LinesView {
     const context = this.canvas.getContext("2d"), { row, column } = this.app.focus, top = this.scroller.scrollTop;
     context.clearRect(0, 0, this.width, this.height);
     const isolated = row !== null || column !== null, paths = new Map(), largest = this.lines.at(-1)?.[3];
-    const seen = (y) => y > -this.rowHeight && y < this.height + this.rowHeight;
     for (const [looks, looked, head, weight] of this.lines) {
-      if (isolated && !(row === looks && (column === null || column === looked)) && !(row === null && column === looked)) continue;
+      if ((row !== null && row !== looks) || (column !== null && column !== looked)) continue;
       if (this.app.limit !== null && looks > this.app.limit) continue;
-      const from = this.offsets[0] + (looked + 0.5) * this.rowHeight - top, to = this.offsets[1] + (looks + 0.5) * this.rowHeight - top;
-      if (!seen(from) && !seen(to) && Math.sign(from) === Math.sign(to)) continue;
+      const from = this.offsets[0] + (looked + 0.5) * this.rowHeight - top;
+      const to = this.offsets[1] + (looks + 0.5) * this.rowHeight - top;
+      if (Math.max(from, to) < -this.rowHeight || Math.min(from, to) > this.height + this.rowHeight) continue;
       const key = head * SHADES + Math.min(SHADES - 1, Math.floor((weight / largest) * SHADES));
       if (!paths.has(key)) paths.set(key, new Path2D());
       const shift = (head - (this.app.numHeads - 1) / 2) * Math.min(2, 14 / this.app.numHeads);

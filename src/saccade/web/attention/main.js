@@ -17,7 +17,8 @@ class App {
       language: navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en", dark: dark.matches,
     };
     dark.addEventListener("change", () => this.change({ dark: dark.matches }));
-    this.all = { matrix: new MatrixView(this), lines: new LinesView(this), grid: new GridView(this), image: new ImageView(this) };
+    const kinds = { matrix: MatrixView, lines: LinesView, grid: GridView, image: ImageView };
+    this.all = Object.fromEntries(Object.entries(kinds).map(([name, View]) => [name, new View(this)]));
     this.controls = new Controls(this);
     this.readout = new Readout(this);
     this.choose({ kind: this.state.kind });
@@ -37,7 +38,8 @@ class App {
   }
 
   get views() {
-    return this.state.kind === "image" ? (this.trace.image ? ["image", "matrix", "grid"] : ["matrix", "grid"]) : ["matrix", "lines", "grid"];
+    if (this.state.kind !== "image") return ["matrix", "lines", "grid"];
+    return this.trace.image ? ["image", "matrix", "grid"] : ["matrix", "grid"];
   }
 
   get matrix() {
@@ -47,6 +49,12 @@ class App {
       this.matrixFound = this.trace.matrix(kind, layer, this.heads);
     }
     return this.matrixFound;
+  }
+
+  /** How wide a view may be. */
+  get room() {
+    const stage = byId("stage"), { paddingLeft, paddingRight } = getComputedStyle(stage);
+    return stage.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
   }
 
   /** What rows and columns are. */
@@ -66,7 +74,7 @@ class App {
 
   /** Change the state, and draw no more than that asks for. */
   change(changes) {
-    const changed = Object.keys(changes).filter((name) => JSON.stringify(changes[name]) !== JSON.stringify(this.state[name]));
+    const changed = Object.keys(changes).filter((name) => !same(changes[name], this.state[name]));
     if (!changed.length) return;
     Object.assign(this.state, changes);
     if (this.state.view === "image" && this.state.step === null) this.state.step = 0;
@@ -109,14 +117,19 @@ class App {
   }
 
   toggle(head) {
-    const heads = this.heads.includes(head) ? this.heads.filter((each) => each !== head) : [...this.heads, head].sort((a, b) => a - b);
+    const others = this.heads.filter((each) => each !== head);
+    const heads = others.length < this.heads.length ? others : [...others, head].sort((a, b) => a - b);
     this.change({ heads: heads.length && heads.length < this.numHeads ? heads : null });
   }
 
   /** Keep what is pointed at, or let it go if it was kept. */
   pin(point) {
-    const same = JSON.stringify(point) === JSON.stringify(this.state.pin);
-    this.change({ pin: same ? null : point, step: this.state.view === "image" ? this.state.step : null, playing: false });
+    this.change({ pin: same(point, this.state.pin) ? null : point, step: null, playing: false });
+  }
+
+  /** A mouse that leaves points at nothing; a finger that was lifted still does. */
+  leave(event) {
+    if (event.pointerType === "mouse") this.change({ point: null });
   }
 
   isPinned(name, at) { return this.state.pin?.[name] === at; }
@@ -131,6 +144,10 @@ class App {
     if (text === null) this.readout.hint();
     else byId("readout").textContent = text;
   }
+}
+
+function same(one, other) {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 const tables = JSON.parse(byId("data").textContent);

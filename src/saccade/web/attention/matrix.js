@@ -23,7 +23,7 @@ class MatrixView {
   listen() {
     this.element.addEventListener("scroll", () => this.paint());
     this.element.addEventListener("pointermove", (event) => this.app.change({ point: this.find(event) }));
-    this.element.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && this.app.change({ point: null }));
+    this.element.addEventListener("pointerleave", (event) => this.app.leave(event));
     this.element.addEventListener("click", (event) => this.app.pin(this.find(event)));
     this.element.addEventListener("keydown", (event) => this.key(event));
   }
@@ -45,8 +45,8 @@ class MatrixView {
     const context = this.base.getContext("2d");
     context.font = `13px ${FONT}`;
     const letters = new Lettering(context, this.app.colours);
-    const longest = (tokens) => Math.min(tokens.reduce((most, token) => Math.max(most, letters.width(token)), 0), this.room);
-    const width = this.element.parentElement.clientWidth, height = Math.max(320, Math.min(window.innerHeight * 0.72, 860));
+    const longest = (tokens) => Math.min(this.room, Math.max(...tokens.map((token) => letters.width(token))));
+    const width = this.app.room, height = Math.max(320, Math.min(window.innerHeight * 0.72, 860));
     this.left = Math.max(longest(this.rowTokens) + 14, 76);
     const across = longest(this.columnTokens);
     const slanted = Math.max(SLANT * (across + 13) + 12, 44);
@@ -122,28 +122,29 @@ class MatrixView {
     const limit = this.app.limit ?? matrix.rows;
     for (let row = firstRow; row < endRow; row++) {
       for (let column = firstColumn; column < endColumn; column++) {
-        const [red, green, blue] = row > limit ? colours.ramp[0] : shade(colours, matrix.at(row, column), matrix.largest);
-        context.fillStyle = `rgb(${red} ${green} ${blue})`;
+        const colour = shade(colours, row > limit ? 0 : matrix.at(row, column), matrix.largest);
+        const x = this.x(column) + gap / 2, y = this.y(row) + gap / 2;
+        context.fillStyle = `rgb(${colour.join(" ")})`;
         context.beginPath();
-        context.roundRect(this.x(column) + gap / 2, this.y(row) + gap / 2, cell - gap, cell - gap, Math.min(4, cell / 7));
+        context.roundRect(x, y, cell - gap, cell - gap, Math.min(4, cell / 7));
         context.fill();
       }
     }
   }
 
   paintLabels(context) {
-    const { app } = this;
+    const { colours } = this.app;
     this.heading(context);
     if (!this.labelled) return this.paintNumbers(context);
     const letters = this.lettering(context);
     const [firstRow, endRow] = this.seen(this.matrix.rows, this.element.scrollTop, this.height - this.top);
     const [firstColumn, endColumn] = this.seen(this.matrix.columns, this.element.scrollLeft, this.width - this.left);
-    const limit = app.limit ?? this.matrix.rows;
+    const limit = this.app.limit ?? this.matrix.rows, rowColour = (row) => (row > limit ? colours.mark : colours.text);
     this.within(context, 0, this.top, this.left, this.height, () => {
-      for (let row = firstRow; row < endRow; row++) this.rowLabel(letters, row, row > limit ? app.colours.mark : app.colours.text);
+      for (let row = firstRow; row < endRow; row++) this.rowLabel(letters, row, rowColour(row));
     });
     this.within(context, this.left - 4, 0, this.width, this.top, () => {
-      for (let column = firstColumn; column < endColumn; column++) this.columnLabel(letters, column, app.colours.text);
+      for (let column = firstColumn; column < endColumn; column++) this.columnLabel(letters, column, colours.text);
     });
   }
 
@@ -221,7 +222,8 @@ class MatrixView {
   }
 
   veil(context, row, column) {
-    const { cell } = this, right = Math.min(this.width, this.x(this.matrix.columns)), bottom = Math.min(this.height, this.y(this.matrix.rows));
+    const { cell } = this, right = Math.min(this.width, this.x(this.matrix.columns));
+    const bottom = Math.min(this.height, this.y(this.matrix.rows));
     context.save();
     context.beginPath();
     context.rect(0, 0, this.width, this.height);
@@ -244,18 +246,19 @@ class MatrixView {
     this.within(context, this.left - 2, this.top - 2, this.width, this.height, () => {
       context.strokeStyle = this.app.colours.text;
       context.lineWidth = this.cell < 8 ? 1 : 1.5;
-      const out = this.cell < 8 ? 1.5 : 0;
+      const out = this.cell < 8 ? 1.5 : 0, size = this.cell + 2 * out;
       context.beginPath();
-      context.roundRect(this.x(column) - out, this.y(row) - out, this.cell + 2 * out, this.cell + 2 * out, Math.min(5, this.cell / 5));
+      context.roundRect(this.x(column) - out, this.y(row) - out, size, size, Math.min(5, this.cell / 5));
       context.stroke();
     });
   }
 
   strongLabel(context, letters, row, column) {
-    const { colours } = this.app;
+    const { accent } = this.app.colours;
     const draw = () => {
-      if (this.labelled) return row !== null ? this.rowLabel(letters, row, colours.accent) : this.columnLabel(letters, column, colours.accent);
-      this.chip(context, letters, row, column);
+      if (!this.labelled) this.chip(context, letters, row, column);
+      else if (row !== null) this.rowLabel(letters, row, accent);
+      else this.columnLabel(letters, column, accent);
     };
     if (row !== null) this.within(context, 0, this.top - 12, this.left, this.height, draw);
     else this.within(context, 0, 0, this.width, this.top, draw);
@@ -265,7 +268,8 @@ class MatrixView {
   chip(context, letters, row, column) {
     const token = row !== null ? this.rowTokens[row] : this.columnTokens[column];
     const width = Math.min(this.room, letters.width(token)) + 10;
-    const x = row !== null ? this.left - 6 - width : Math.max(4, Math.min(this.width - width - 4, this.x(column) + this.cell / 2 - width / 2));
+    const over = column === null ? 0 : this.x(column) + this.cell / 2 - width / 2;
+    const x = row !== null ? this.left - 6 - width : Math.max(4, Math.min(this.width - width - 4, over));
     const y = row !== null ? this.y(row) + this.cell / 2 - 10 : this.top - 24;
     context.fillStyle = this.app.colours.card;
     context.beginPath();
@@ -279,10 +283,11 @@ class MatrixView {
     const box = this.pane.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
     const slant = this.labelled && !this.level && y < this.top ? this.top - y : 0; // labels lean to the right
     const column = Math.floor((x - slant - this.x(0)) / this.cell), row = Math.floor((y - this.y(0)) / this.cell);
-    const inside = { row: y >= this.top && row < this.matrix.rows, column: x >= this.left && column >= 0 && column < this.matrix.columns };
-    if (inside.row && inside.column) return { row, column };
-    if (inside.row && x < this.left) return { row, column: null };
-    if (inside.column && y < this.top) return { row: null, column };
+    const inRow = y >= this.top && row < this.matrix.rows;
+    const inColumn = x >= this.left && column >= 0 && column < this.matrix.columns;
+    if (inRow && inColumn) return { row, column };
+    if (inRow && x < this.left) return { row, column: null };
+    if (inColumn && y < this.top) return { row: null, column };
     return null;
   }
 

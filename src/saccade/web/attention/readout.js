@@ -13,17 +13,18 @@ class Readout {
 
   caption() {
     const { state, trace, words, heads, numHeads } = this.app, layers = trace.of(state.kind).length;
-    const layer = state.layer === null && layers > 1 ? words.captionLayers(layers) : words.captionLayer((state.layer ?? 0) + 1, layers);
-    const head = heads.length === 1 ? words.captionHead(heads[0] + 1, numHeads) : words.captionHeads(heads.length, numHeads);
-    return `${layer} · ${head}`;
+    const layer = state.layer === null ? words.captionLayers(layers) : words.captionLayer(state.layer + 1, layers);
+    const oneHead = heads.length === 1;
+    return `${layer} · ${oneHead ? words.captionHead(heads[0] + 1, numHeads) : words.captionHeads(heads.length, numHeads)}`;
   }
 
   point() {
-    const { row, column } = this.app.focus;
-    if (this.app.state.view === "grid" || (row === null && column === null)) this.hint();
-    else if (row === null) this.list(this.columnName(column), "→", this.app.matrix.column(column), (at) => this.rowName(at));
-    else if (column === null) this.list(this.rowName(row), "←", this.app.matrix.row(row), (at) => this.columnName(at), this.probability(row));
-    else this.pair(row, column);
+    const { state, matrix, focus } = this.app, { row, column } = focus;
+    if (state.view === "grid" || (row === null && column === null)) this.hint();
+    else if (row === null) this.list(this.columnName(column), "→", matrix.column(column), (at) => this.rowName(at));
+    else if (column === null) {
+      this.list(this.rowName(row), "←", matrix.row(row), (at) => this.columnName(at), this.probability(row));
+    } else this.pair(row, column);
     this.markTexts(row, column);
   }
 
@@ -38,10 +39,10 @@ class Readout {
 
   columnName(column) {
     const { state, trace, words } = this.app;
-    if (state.kind === "memory") return make("span", "", `${words.slot} ${column + 1}`);
+    if (state.kind === "memory") return make("span", "", words.slot(column + 1));
     if (state.kind !== "image" || !trace.image) return tokenElement(trace.lookedAt(state.kind)[column]);
     const across = trace.image.columns;
-    return make("span", "", `${words.row} ${Math.floor(column / across) + 1}, ${words.column} ${(column % across) + 1}`);
+    return make("span", "", words.cell(Math.floor(column / across) + 1, (column % across) + 1));
   }
 
   probability(row) {
@@ -55,7 +56,9 @@ class Readout {
   }
 
   list(name, arrow, weights, nameOf, more = []) {
-    const found = strongest(weights, 3).flatMap((at) => [nameOf(at), " ", make("strong", "number", weights[at].toFixed(4)), "  "]);
+    const found = strongest(weights, 3).flatMap((at) => {
+      return [nameOf(at), " ", make("strong", "number", weights[at].toFixed(4)), "  "];
+    });
     this.element.replaceChildren(name, ` ${arrow} `, ...found, ...more);
   }
 
@@ -71,6 +74,8 @@ class Readout {
     if (!piece) return;
     piece.classList.add("on");
     const text = piece.parentElement;
-    if (text.scrollHeight > text.clientHeight + 2) text.scrollTop = piece.offsetTop - text.offsetTop - text.clientHeight / 2;
+    if (text.scrollHeight <= text.clientHeight + 2) return;
+    const line = parseFloat(getComputedStyle(text).lineHeight);
+    text.scrollTop = line * (Math.round((piece.offsetTop - text.offsetTop) / line) - 1);
   }
 }

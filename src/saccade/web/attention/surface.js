@@ -33,7 +33,8 @@ function channels(colour) {
 /** 256 colours from one to another. */
 function ramp(from, to) {
   const first = channels(from), last = channels(to);
-  return Array.from({ length: 256 }, (_, at) => first.map((start, i) => Math.round(start + ((last[i] - start) * at) / 255)));
+  const between = (at) => first.map((start, i) => Math.round(start + ((last[i] - start) * at) / 255));
+  return Array.from({ length: 256 }, (_, at) => between(at));
 }
 
 /** Small weights are shown stronger than they are, as most are small; the scale below the matrix shows how much. */
@@ -72,4 +73,4 @@ function resize(canvas, width, height) {
   canvas.getContext("2d").setTransform(density, 0, 0, density, 0, 0);
 }
 
-const FONT = 'Inter, ui-sans-serif, system-ui, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", "PingFang SC", "Hiragino Sans", "Microsoft YaHei", "Noto Sans CJK SC", "Noto Sans SC", sans-serif';
+const FONT = getComputedStyle(document.documentElement).fontFamily;

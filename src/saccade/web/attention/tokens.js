@@ -16,7 +16,7 @@ function label(token) {
   return mark + text;
 }
 
-/** An element; a list is a class and its text. Nothing here ever reads markup. */
+/** An element with a class and a text. Nothing in this page is ever made from markup. */
 function make(name, className = "", text = "") {
   const element = document.createElement(name);
   if (className) element.className = className;
@@ -73,30 +73,36 @@ class Lettering {
 
 /** The text of one side with a piece of it for every token, so that the one pointed at can be marked. */
 function textPieces(side) {
-  const pieces = new Map(), fragment = document.createDocumentFragment();
-  const piece = (at, text) => {
-    const element = make("span", "at", text);
+  const fragment = document.createDocumentFragment(), pieces = new Map();
+  const add = (at, element) => {
     pieces.set(at, element);
     fragment.append(element);
   };
-  if (side.spans && side.text) {
-    const characters = Array.from(side.text);
-    let reached = 0;
-    side.spans.forEach(([start, end], at) => {
-      if (start < reached || end <= start) return;
-      fragment.append(characters.slice(reached, start).join(""));
-      piece(at, characters.slice(start, end).join(""));
-      reached = end;
-    });
-    fragment.append(characters.slice(reached).join(""));
-  } else if (side.text) {
-    fragment.append(side.text);
-  } else {
-    side.tokens.forEach((token, at) => {
-      const printable = token.replace(UNPRINTABLE, "\ufffd");
-      if (printable.startsWith("▁") && at > 0) fragment.append(" ");
-      piece(at, printable.replace(/^▁+/, "").replaceAll("▁", " "));
-    });
-  }
+  if (!side.text) addTokens(side.tokens, fragment, add);
+  else if (side.spans) addSpans(side, fragment, add);
+  else fragment.append(side.text);
   return { fragment, pieces };
+}
+
+/** Spans count characters as Python does. A token within what others spell, as a byte of a character, has no piece. */
+function addSpans({ text, spans }, fragment, add) {
+  const characters = Array.from(text), cut = (start, end) => characters.slice(start, end).join("");
+  let reached = 0;
+  spans.forEach(([start, end], at) => {
+    if (start < reached || end <= start) return;
+    fragment.append(cut(reached, start));
+    add(at, make("span", "at", cut(start, end)));
+    reached = end;
+  });
+  fragment.append(cut(reached));
+}
+
+function addTokens(tokens, fragment, add) {
+  const marked = tokens.some((token) => token.startsWith("▁"));
+  tokens.forEach((token, at) => {
+    if (token === "</s>") return;
+    if (at && (!marked || token.startsWith("▁"))) fragment.append(" ");
+    const text = token.replace(UNPRINTABLE, "\ufffd").replace(/^▁+/, "").replaceAll("▁", " ");
+    add(at, make("bdi", "at", text));
+  });
 }

@@ -12,7 +12,7 @@ const WORDS = {
     back: "Step back", forward: "Step forward", play: "Play", pause: "Pause", whole: "Show all",
     fit: "Fit", larger: "Larger", smaller: "Smaller", theme: "Light or dark",
     looks: "looks", lookedAt: "looked at", hypothesis: "Hypothesis", score: "score", probability: "probability",
-    row: "row", column: "column", slot: "slot",
+    cell: (row, column) => `row ${row}, column ${column}`, slot: (at) => `slot ${at}`,
     allLayers: (count) => `mean of ${count}`, layerOf: (at, count) => `${at} of ${count}`,
     captionLayer: (at, count) => `layer ${at} of ${count}`, captionLayers: (count) => `mean of ${count} layers`,
     captionHead: (at, count) => `head ${at} of ${count}`, captionHeads: (some, count) =>
@@ -37,7 +37,7 @@ const WORDS = {
     back: "上一步", forward: "下一步", play: "播放", pause: "暂停", whole: "显示全部",
     fit: "适合", larger: "放大", smaller: "缩小", theme: "浅色或深色",
     looks: "关注方", lookedAt: "被关注方", hypothesis: "候选译文", score: "得分", probability: "概率",
-    row: "行", column: "列", slot: "槽",
+    cell: (row, column) => `第 ${row} 行第 ${column} 列`, slot: (at) => `槽 ${at}`,
     allLayers: (count) => `${count} 层平均`, layerOf: (at, count) => `第 ${at} 层，共 ${count} 层`,
     captionLayer: (at, count) => `第 ${at}/${count} 层`, captionLayers: (count) => `${count} 层平均`,
     captionHead: (at, count) => `第 ${at}/${count} 头`, captionHeads: (some, count) =>
