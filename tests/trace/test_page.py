@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -27,14 +28,14 @@ class Parsed(HTMLParser):
 
     def __init__(self, html):
         super().__init__()
-        self.names, self.texts, self.policy, self.inside = [], {"script": [], "style": []}, "", None
+        self.names, self.texts, self.policy, self.inside = [], {"style": []}, "", None
         self.feed(html)
 
     def handle_starttag(self, tag, attributes):
         self.names.append(tag)
-        self.inside = tag
-        if tag in self.texts:
-            self.texts[tag].append("")
+        self.inside = dict(attributes).get("id", tag)
+        if tag in ("script", "style"):
+            self.texts[self.inside] = ""
         if tag == "meta" and dict(attributes).get("http-equiv") == "Content-Security-Policy":
             self.policy = dict(attributes)["content"]
 
@@ -43,11 +44,15 @@ class Parsed(HTMLParser):
 
     def handle_data(self, data):
         if self.inside in self.texts:
-            self.texts[self.inside][-1] += data
+            self.texts[self.inside] += data
 
     @property
     def traces(self):
-        return json.loads(self.texts["script"][0])["traces"]
+        """As files hold them: each with its weights in their place."""
+        tables = json.loads(self.texts["data"])["traces"]
+        for layer in chain.from_iterable(table["layers"] for table in tables):
+            layer["weights"] = self.texts[layer["weights"]]
+        return tables
 
 
 def by_hand(matrix, source=None, target=None, kind="cross"):
@@ -114,12 +119,15 @@ def test_nothing_but_its_own_script_and_style_may_run_and_nothing_be_loaded(hypo
     parsed = Parsed(page(hypotheses))
     hashes = [
         "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
-        for text in (parsed.texts["script"][1], parsed.texts["style"][0])
+        for text in (parsed.texts["script"], parsed.texts["style"])
     ]
     assert parsed.policy == (
         f"default-src 'none'; script-src {hashes[0]}; style-src {hashes[1]}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
+    types = re.findall("<script([^>]*)>", page(hypotheses))
+    assert types.count("") == 1, "every other one is data"
+    assert all(" type=" in attributes for attributes in types if attributes)
     assert "http:" not in page(hypotheses)
     assert "https:" not in page(hypotheses)
 
@@ -129,6 +137,15 @@ def test_every_script_of_the_package_is_in_it():
     assert sorted(f"{name}.js" for name in SCRIPTS) == sorted(
         each.name for each in folder.iterdir() if each.name.endswith(".js")
     )
+
+
+def test_what_is_shown_first_stands_before_the_script_and_what_hypotheses_share_is_there_once(hypotheses):
+    shared = [replace(each, layers=(*each.of("cross"), *hypotheses[0].of("encoder"))) for each in hypotheses]
+    parsed = Parsed(page(shared))
+    tables = json.loads(parsed.texts["data"])["traces"]
+    first = [layer["weights"] for layer in tables[0]["layers"] if layer["kind"] == "cross"]
+    assert list(parsed.texts) == ["style", "data", *first, "script", *(f"weights-{at}" for at in range(3, 9))]
+    assert [trace["layers"][3]["weights"] for trace in tables] == ["weights-3"] * 2
 
 
 @given(st.text(), st.text(), st.text())
@@ -468,7 +485,7 @@ def test_tokens_are_text_whatever_they_say(opened):
     assert read(view).startswith("<script>alert(1)</script> ← ")
     for name in ("grid", "matrix"):
         choose(view, "view", name)
-    assert view.locator("script").count() == 2
+    assert view.locator("script:not([type])").count() == 1
     assert view.locator("img, iframe, object, b").count() == 0
 
 

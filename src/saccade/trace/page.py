@@ -1,17 +1,19 @@
 """The interactive page of attention: one HTML file that needs nothing but a browser, neither network nor server.
 
 Its parts lie in `web/attention/`, and are put together as they are. The page's own policy lets no other script run,
-and nothing be loaded; tokens reach it as JSON that cannot end its element, and are shown as text only.
+and nothing be loaded; tokens reach it as JSON that cannot end its element, and are shown as text only. That JSON is
+the form of `trace.file`, but that each layer's weights stand in an element of their own, which `weights` names.
 """
 
 import base64
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
+from itertools import chain
 from string import Template
 from typing import Any
 
@@ -30,15 +32,33 @@ def page(traces: Sequence[AttentionTrace], *, title: str = "") -> str:
     if not traces:
         raise ValueError("A page needs at least one trace, but got none.")
     script, style = _script(), _part("page.css")
-    table = {"title": _printable(title), "traces": [_finite(to_json(trace)) for trace in traces]}
+    tables = [_finite(to_json(trace)) for trace in traces]
+    weights = _take_out_weights(tables)
+    shown_first = {layer["weights"] for layer in tables[0]["layers"] if layer["kind"] == traces[0].main}
     return Template(_part("page.html")).substitute(
         title=escape(_printable(title) or "Attention"),
         style=style,
         script=script,
         style_hash=_hash(style),
         script_hash=_hash(script),
-        data=_embedded(table),
+        data=_embedded({"title": _printable(title), "traces": tables}),
+        first=_elements(weights, lambda name: name in shown_first),
+        others=_elements(weights, lambda name: name not in shown_first),
     )
+
+
+def _take_out_weights(tables: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """The weights by the name of their element, which takes their place; what hypotheses share is there once."""
+    names: dict[str, str] = {}
+    for layer in chain.from_iterable(table["layers"] for table in tables):
+        layer["weights"] = names.setdefault(layer["weights"], f"weights-{len(names)}")
+    return {name: packed for packed, name in names.items()}
+
+
+def _elements(weights: dict[str, str], wanted: Callable[[str], bool]) -> str:
+    """Before the script stands what it draws first, so that it need not wait for the rest."""
+    chosen = ((name, packed) for name, packed in weights.items() if wanted(name))
+    return "\n".join(f'<script type="text/plain" id="{name}">{packed}</script>' for name, packed in chosen)
 
 
 def _embedded(table: dict[str, Any]) -> str:

@@ -102,7 +102,9 @@ class Controls {
   }
 
   drawTexts() {
-    const { app } = this, { trace, state, words } = app;
+    const { app } = this, { trace, state, words } = app, drawn = [state.trace, state.language].join();
+    if (this.drawnTexts === drawn) return;
+    this.drawnTexts = drawn;
     byId("model").textContent = trace.model;
     byId("source-text").hidden = !trace.source.tokens.length;
     const source = textPieces(trace.source);

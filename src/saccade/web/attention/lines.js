@@ -163,14 +163,22 @@ class LinesView {
 
   mark(side, chosen, weights, only, limit = null) {
     side.querySelectorAll("button").forEach((button, at) => {
-      const weight = weights && (only === null || only === at) ? weights[at] : 0;
-      const strong = weights && weight >= 0.01;
-      button.classList.toggle("chosen", at === chosen);
-      button.classList.toggle("later", limit !== null && at > limit);
-      button.classList.toggle("faded", Boolean(weights) && !strong && at !== chosen);
-      button.setAttribute("aria-pressed", String(this.app.isPinned(side === this.right ? "row" : "column", at)));
-      button.style.setProperty("--strength", strong ? `${Math.round(100 * Math.min(1, weight))}%` : "0%");
-      button.lastChild.textContent = strong ? weight.toFixed(2) : "";
+      const weight = weights && (only === null || only === at) ? weights[at] : 0, strong = weight >= 0.01;
+      const looks = ["token"];
+      if (at === chosen) looks.push("chosen");
+      else if (weights && !strong) looks.push("faded");
+      if (limit !== null && at > limit) looks.push("later");
+      const pinned = this.app.isPinned(side === this.right ? "row" : "column", at);
+      this.dress(button, looks.join(" "), strong ? weight.toFixed(2) : "", String(pinned));
     });
+  }
+
+  /** Touch a token only if it changes: there may be hundreds, and the pointer does not wait. */
+  dress(button, looks, weight, pressed) {
+    if (button.className !== looks) button.className = looks;
+    if (button.getAttribute("aria-pressed") !== pressed) button.setAttribute("aria-pressed", pressed);
+    if (button.lastChild.textContent === weight) return;
+    button.style.setProperty("--strength", `${100 * Math.min(1, weight)}%`);
+    button.lastChild.textContent = weight;
   }
 }

@@ -104,11 +104,17 @@ class App {
     this.colours = readColours(state.dark);
     const stage = byId("stage");
     if (stage.firstChild !== view.element) stage.replaceChildren(view.element);
+    if (!this.trace.of(state.kind).every((layer) => layer.isHere)) return this.wait();
     this.controls.draw();
     view.draw();
     this.controls.drawFoot();
     this.readout.draw();
     this.width = stage.clientWidth;
+  }
+
+  /** The weights asked for are still being loaded. */
+  wait() {
+    document.addEventListener("DOMContentLoaded", () => this.draw(), { once: true });
   }
 
   /** The window has another width. */

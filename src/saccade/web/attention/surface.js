@@ -30,18 +30,18 @@ function channels(colour) {
   return colour.match(/\d+/g).slice(0, 3).map(Number);
 }
 
-/** 256 colours from one to another. */
+/** Small weights are shown stronger than they are, as most are small; the scale below the matrix shows how much. */
+const SHADES_THERE_ARE = 1024, GAMMA = 0.6;
+
+/** Colours from one to another, as channels. */
 function ramp(from, to) {
   const first = channels(from), last = channels(to);
-  const between = (at) => first.map((start, i) => Math.round(start + ((last[i] - start) * at) / 255));
-  return Array.from({ length: 256 }, (_, at) => between(at));
+  const between = (part) => first.map((start, i) => Math.round(start + (last[i] - start) * part));
+  return Array.from({ length: SHADES_THERE_ARE }, (_, at) => between((at / (SHADES_THERE_ARE - 1)) ** GAMMA));
 }
 
-/** Small weights are shown stronger than they are, as most are small; the scale below the matrix shows how much. */
-const GAMMA = 0.6;
-
 function shade(colours, weight, largest) {
-  return colours.ramp[Math.round(255 * Math.min(1, weight / (largest || 1)) ** GAMMA)];
+  return colours.ramp[Math.round((SHADES_THERE_ARE - 1) * Math.min(1, weight / (largest || 1)))];
 }
 
 function scaleGradient(colours) {
@@ -54,10 +54,13 @@ function bitmap(matrix, colours, canvas = document.createElement("canvas")) {
   canvas.width = matrix.columns;
   canvas.height = matrix.rows;
   const context = canvas.getContext("2d"), image = context.createImageData(matrix.columns, matrix.rows);
-  for (let at = 0; at < matrix.values.length; at++) {
-    const colour = shade(colours, matrix.values[at], matrix.largest);
-    image.data.set(colour, 4 * at);
-    image.data[4 * at + 3] = 255;
+  const pixels = image.data, { values, largest } = matrix;
+  for (let at = 0; at < values.length; at++) {
+    const colour = shade(colours, values[at], largest);
+    pixels[4 * at] = colour[0];
+    pixels[4 * at + 1] = colour[1];
+    pixels[4 * at + 2] = colour[2];
+    pixels[4 * at + 3] = 255;
   }
   context.putImageData(image, 0, 0);
   return canvas;

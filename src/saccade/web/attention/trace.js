@@ -1,4 +1,5 @@
-// Traces as they are embedded (format saccade-attention, version 1), decoded layer by layer when first looked at.
+// Traces as they are embedded: format saccade-attention, version 1, but that each layer's weights stand in an element of
+// their own, which `weights` names. So they can be decoded one by one, and used before the page is loaded to its end.
 
 const MAIN_KINDS = ["cross", "image", "memory"];
 
@@ -14,28 +15,36 @@ const HALVES = (() => {
 })();
 
 function decodeHalves(packed) {
-  const text = atob(packed), values = new Float32Array(text.length / 2);
-  for (let at = 0; at < values.length; at++) {
-    values[at] = HALVES[text.charCodeAt(2 * at) | (text.charCodeAt(2 * at + 1) << 8)];
-  }
+  const bytes = Uint8Array.fromBase64?.(packed) ?? Uint8Array.from(atob(packed), (each) => each.charCodeAt(0));
+  const values = new Float32Array(bytes.length / 2);
+  for (let at = 0; at < values.length; at++) values[at] = HALVES[bytes[2 * at] | (bytes[2 * at + 1] << 8)];
   return values;
 }
+
+/** By the name of their element; hypotheses share what is the same. */
+const decodedWeights = new Map();
 
 class Layer {
   constructor(table) {
     this.kind = table.kind;
     this.name = table.name;
     [this.heads, this.rows, this.columns] = table.shape;
-    this.packed = table.weights;
+    this.place = table.weights;
+  }
+
+  /** Whether its weights have been loaded. */
+  get isHere() {
+    return decodedWeights.has(this.place) || document.getElementById(this.place) !== null;
   }
 
   /** Heads × rows (who looks) × columns (what is looked at), one after the other. */
   get weights() {
-    if (this.packed !== null) {
-      this.decoded = decodeHalves(this.packed);
-      this.packed = null;
+    if (!decodedWeights.has(this.place)) {
+      const element = document.getElementById(this.place);
+      decodedWeights.set(this.place, decodeHalves(element.textContent));
+      element.remove(); // the memory it takes is free again
     }
-    return this.decoded;
+    return decodedWeights.get(this.place);
   }
 
   head(number) {
@@ -50,7 +59,8 @@ class Matrix {
     this.rows = rows;
     this.columns = columns;
     this.values = values;
-    this.largest = values.reduce((most, value) => Math.max(most, value), 0);
+    this.largest = 0;
+    for (const value of values) if (value > this.largest) this.largest = value;
   }
 
   at(row, column) {
