@@ -48,9 +48,9 @@ class Translation:
         traces = [each.attention for each in (self, *self.alternatives) if each.attention is not None]
         if not traces:
             return f"<p>{escape(self.text)}</p>"
-        from saccade.trace.notebook import repr_html  # type: ignore[import-not-found]
+        from saccade.trace.notebook import repr_html
 
-        return str(repr_html(traces))
+        return repr_html(traces)
 
 
 def load(path: str | Path, *, device: str = "cpu") -> "Translator":
