@@ -17,7 +17,7 @@ def trace(kind, looks, looked_at, **more):
     [
         ("cross", Axes(TARGET, SOURCE, "target", "source")),
         ("encoder", Axes(SOURCE, SOURCE, "source, looking", "source, looked at")),
-        ("decoder", Axes(TARGET, TARGET, "target, looking", "target, looked at")),
+        ("decoder", Axes(TARGET, ("<s>", *TARGET[:-1]), "target, writing", "target, read so far")),
         ("memory", Axes(TARGET, ("1", "2", "3", "4"), "step", "memory slot")),
     ],
 )

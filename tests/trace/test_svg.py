@@ -98,7 +98,7 @@ def test_tokens_title_caption_sides_and_scale_are_written():
     ("kind", "sides", "tokens"),
     [
         ("encoder", ("source, looking", "source, looked at"), ["s1", "s2", "s3"] * 2),
-        ("decoder", ("target, looking", "target, looked at"), ["t1", "t2"] * 2),
+        ("decoder", ("target, writing", "target, read so far"), ["<s>", "t1", "t1", "t2"]),
         ("memory", ("step", "memory slot"), ["1", "2", "3", "4", "t1", "t2"]),
     ],
 )

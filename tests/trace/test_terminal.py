@@ -95,7 +95,7 @@ def plain(drawn):
     ("kind", "shape", "first", "last"),
     [
         ("encoder", (1, 3, 3), "s1", "down: source, looking; across: source, looked at"),
-        ("decoder", (1, 2, 2), "t1", "down: target, looking; across: target, looked at"),
+        ("decoder", (1, 2, 2), "t1", "down: target, writing; across: target, read so far"),
         ("memory", (1, 2, 5), "t1", "down: step; across: memory slot"),
     ],
 )

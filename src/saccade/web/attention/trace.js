@@ -106,7 +106,7 @@ class Trace {
   /** What is looked at; where that has no tokens, its cells are numbered. */
   lookedAt(kind) {
     if (kind === "cross" || kind === "encoder") return this.source.tokens;
-    if (kind === "decoder") return this.target.tokens;
+    if (kind === "decoder") return ["<s>", ...this.target.tokens.slice(0, -1)];  // what was read to write each token
     const count = this.of(kind)[0].columns;
     const across = kind === "image" && this.image ? this.image.columns : null;
     return Array.from({ length: count }, (_, at) =>
