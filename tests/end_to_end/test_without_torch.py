@@ -8,7 +8,7 @@ import pytest
 def test_it_is_the_base_install(without_torch):
     code = """
 from importlib.util import find_spec
-for name in ("numpy", "rich", "sacrebleu", "safetensors", "sentencepiece", "typer", "zstandard"):
+for name in ("numpy", "resvg_py", "rich", "sacrebleu", "safetensors", "sentencepiece", "typer", "zstandard"):
     __import__(name)
 for name in ("torch", "entmax", "jaxtyping", "babel", "tensorboardX", "matplotlib", "pytest"):
     print(name, find_spec(name))
