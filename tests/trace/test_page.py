@@ -333,6 +333,10 @@ def test_the_overview_draws_each_head(opened):
     assert drawn == [full + empty + empty, empty + empty + full]
 
 
+def test_one_head_alone_needs_no_overview(opened):
+    assert opened(page([by_hand(np.eye(2))])).locator("#views label").all_text_contents() == ["Matrix", "Lines"]
+
+
 def test_it_speaks_english_and_chinese(opened, hypotheses):
     view = opened(page(hypotheses), locale="zh-CN")
     assert view.locator("html").get_attribute("lang") == "zh-CN"
@@ -475,7 +479,9 @@ def test_while_stepping_what_comes_later_is_not_drawn(opened):
 
 def test_tokens_are_text_whatever_they_say(opened):
     tokens = HOSTILE + WORLD
-    trace = by_hand(np.full((len(tokens), len(tokens)), 1 / len(tokens)), tokens, tokens)
+    weights = np.full((2, len(tokens), len(tokens)), 1 / len(tokens), np.float32)
+    layers = (Layer("decoder.0.cross_attention", "cross", weights),)
+    trace = AttentionTrace(source=Tokens(tokens), target=Tokens(tokens), layers=layers)
     view = opened(page([trace, trace], title="<b>&amp;</b></script><script>alert(3)</script>"))
     assert view.text_content("h1") == "<b>&amp;</b></script><script>alert(3)</script>"
     choose(view, "view", "lines")
@@ -579,3 +585,7 @@ def test_two_hundred_tokens_by_two_hundred_work(opened, translation_trace):
     view.focus(".right li:nth-child(200) button")
     view.keyboard.press("ArrowUp")
     assert read(view).startswith("·t198 ← ")
+    slide(view, "step", 60)
+    assert read(view).startswith("·t59 ← ")
+    token, frame = (view.locator(each).bounding_box() for each in (".right li:nth-child(60)", ".lines .scroller"))
+    assert frame["y"] <= token["y"] <= frame["y"] + frame["height"] - token["height"]

@@ -147,6 +147,7 @@ class Controls {
     const { app } = this, { numHeads, heads, words, colours } = app;
     byId("heads-field").hidden = numHeads < 2 || app.state.view === "grid";
     byId("all-heads").hidden = heads.length === numHeads;
+    byId("heads").classList.toggle("coloured", app.state.view === "lines");
     const focused = byId("heads").contains(document.activeElement) ? document.activeElement.dataset.head : null;
     byId("heads").replaceChildren(...Array.from({ length: numHeads }, (_, head) => {
       const button = make("button", "head", String(head + 1));
@@ -154,7 +155,7 @@ class Controls {
       button.dataset.head = head;
       button.setAttribute("aria-pressed", String(heads.includes(head)));
       button.setAttribute("aria-label", words.head(head + 1));
-      button.style.setProperty("--head", app.state.view === "lines" ? headColour(colours, head) : "var(--accent)");
+      if (app.state.view === "lines") button.style.setProperty("--head", headColour(colours, head));
       button.addEventListener("click", ({ detail }) => (detail > 1 ? app.change({ heads: [head] }) : app.toggle(head)));
       return button;
     }));

@@ -84,6 +84,7 @@ class ImageView {
     });
     const fitting = Math.max(1, Math.floor((app.room + 8) / (width + 8))), lines = Math.ceil(tokens.length / fitting);
     this.strip.style.maxWidth = `${Math.ceil(tokens.length / lines) * (width + 8)}px`; // lines of equal length
+    this.strip.style.justifyContent = lines > 1 ? "start" : "center";
     this.strip.replaceChildren(...this.buttons);
   }
 

@@ -125,6 +125,14 @@ class LinesView {
     this.tint();
   }
 
+  /** The token whose step it is stays in sight. */
+  step() {
+    this.point();
+    const { step } = this.app.state, { scroller } = this, top = this.offsets[1] + step * this.rowHeight;
+    const isSeen = top >= scroller.scrollTop && top + this.rowHeight <= scroller.scrollTop + this.height;
+    if (step !== null && !isSeen) scroller.scrollTop = top - this.height / 2;
+  }
+
   paint() {
     const context = this.canvas.getContext("2d"), { row, column } = this.app.focus, top = this.scroller.scrollTop;
     context.clearRect(0, 0, this.width, this.height);

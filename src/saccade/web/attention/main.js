@@ -38,8 +38,9 @@ class App {
   }
 
   get views() {
-    if (this.state.kind !== "image") return ["matrix", "lines", "grid"];
-    return this.trace.image ? ["image", "matrix", "grid"] : ["matrix", "grid"];
+    const layers = this.trace.of(this.state.kind), isAlone = layers.length === 1 && layers[0].heads === 1;
+    const drawn = this.state.kind !== "image" ? ["matrix", "lines"] : this.trace.image ? ["image", "matrix"] : ["matrix"];
+    return isAlone ? drawn : [...drawn, "grid"];
   }
 
   get matrix() {

@@ -1,7 +1,8 @@
 // The matrix: who looks down the side, what is looked at across the top. Only what is seen is drawn, on two canvases
 // above each other: the weights, and what is pointed at.
 
-const LEAST_LABELLED = 10, LARGEST_CELL = 38, LEAST_CELL = 2, LONGEST_LABEL = 116, SLANT = Math.SQRT1_2;
+const LEAST_CELL = 1, LEAST_LABELLED = 10, LEAST_SLANTED = 19, LARGEST_CELL = 38; // pixels
+const LONGEST_LABEL = 116, SLANT = Math.SQRT1_2;
 
 class MatrixView {
   constructor(app) {
@@ -49,22 +50,25 @@ class MatrixView {
     const width = this.app.room, height = Math.max(320, Math.min(window.innerHeight * 0.72, 860));
     this.left = Math.max(longest(this.rowTokens) + 14, 76);
     const across = longest(this.columnTokens);
-    const slanted = Math.max(SLANT * (across + 13) + 12, 44);
+
     const fitting = (top, right) => {
-      const cell = Math.min(LARGEST_CELL, (width - this.left - right) / columns, (height - top - 2) / rows);
+      const cell = Math.min(LARGEST_CELL, (width - this.left - right) / columns, (height - top - 8) / rows);
       return cell < 6 ? Math.max(LEAST_CELL, cell) : Math.floor(cell);
     };
+    const slanted = Math.max(SLANT * (across + 13) + 12, 44), upright = Math.max(across + 16, 44);
     this.fitted = fitting(slanted, slanted - 22);
-    if (this.fitted < LEAST_LABELLED) this.fitted = Math.min(LEAST_LABELLED - 1, fitting(44, 8));
+    if (this.fitted < LEAST_SLANTED) this.fitted = fitting(upright, 12);
+    if (this.fitted < LEAST_LABELLED) this.fitted = Math.min(LEAST_LABELLED - 1, fitting(44, 12));
     this.cell = Math.max(this.fitted, Math.min(LARGEST_CELL, this.fitted * this.zoom));
     this.level = !this.labelled || across + 6 <= this.cell;
-    this.top = this.level ? 44 : slanted;
-    const right = this.level ? 8 : slanted - 22;
+    this.slanted = !this.level && fitting(slanted, slanted - 22) >= LEAST_SLANTED;
+    this.top = this.level ? 44 : this.slanted ? slanted : upright;
+    const right = this.slanted ? slanted - 22 : 12;
     const spare = Math.max(0, width - this.left - right - this.cell * columns);
     this.left += Math.floor(spare / 2.6);
     this.sheet.style.width = `${this.left + this.cell * columns + right}px`;
-    this.sheet.style.height = `${this.top + this.cell * rows + 2}px`;
-    this.element.style.height = `${Math.min(height, this.top + this.cell * rows + 2)}px`;
+    this.sheet.style.height = `${this.top + this.cell * rows + 8}px`;
+    this.element.style.height = `${Math.min(height, this.top + this.cell * rows + 8)}px`;
     this.width = this.element.clientWidth;
     this.height = this.element.clientHeight;
     for (const canvas of [this.base, this.overlay]) resize(canvas, this.width, this.height);
@@ -189,8 +193,8 @@ class MatrixView {
     const { context } = letters, x = this.x(column) + this.cell / 2;
     if (this.level) return letters.draw(this.columnTokens[column], x, this.top - 14, this.room, "center", colour);
     context.save();
-    context.translate(x + 1, this.top - 9);
-    context.rotate(-Math.PI / 4);
+    context.translate(x + (this.slanted ? 1 : 0), this.top - 9);
+    context.rotate(this.slanted ? -Math.PI / 4 : -Math.PI / 2);
     letters.draw(this.columnTokens[column], 0, 0, this.room, "start", colour);
     context.restore();
   }
@@ -281,7 +285,7 @@ class MatrixView {
   /** The cell, or only the row or column, under the pointer. */
   find(event) {
     const box = this.pane.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
-    const slant = this.labelled && !this.level && y < this.top ? this.top - y : 0; // labels lean to the right
+    const slant = this.slanted && y < this.top ? this.top - y : 0; // labels lean to the right
     const column = Math.floor((x - slant - this.x(0)) / this.cell), row = Math.floor((y - this.y(0)) / this.cell);
     const inRow = y >= this.top && row < this.matrix.rows;
     const inColumn = x >= this.left && column >= 0 && column < this.matrix.columns;
