@@ -1,7 +1,7 @@
 """Draws the pictures of docs/gallery.md with a trained model, and prints the figures that it quotes.
 
-    saccade train recipes/multi30k-en-de.toml
-    python docs/make_gallery.py runs/multi30k-en-de
+saccade train recipes/multi30k-en-de.toml
+python docs/make_gallery.py runs/multi30k-en-de
 """
 
 import sys
