@@ -94,7 +94,9 @@ def ending(text: str) -> str:
 
 def has_number(text: str) -> bool:
     """A digit of any script, or 〇一二三… of two or more together."""
-    return any(character.isdecimal() for character in text) or bool(re.search("[〇零一二三四五六七八九十百千万亿]{2}", text))
+    return any(character.isdecimal() for character in text) or bool(
+        re.search("[〇零一二三四五六七八九十百千万亿]{2}", text)
+    )
 
 
 def has_name(text: str) -> bool:

@@ -45,7 +45,7 @@ def compare(
     references: Sequence[Sequence[str]],
     *,
     language: str,
-    test: Test = "bootstrap",
+    test: str = "bootstrap",
     samples: int | None = None,
 ) -> Comparison:
     """Score the translations of each system against one reference or more, given as the lines of each file.
@@ -66,9 +66,7 @@ def compare(
             counts[name][metric_name] = counted(metric, translations, references)
         signature = _signature(metric, test, resamples, samples, word)
         values = {name: score(metric, counts[name][metric_name]) for name in systems}
-        draws = {
-            name: resampled(metric, counts[name][metric_name], samples=resamples, seed=drawn) for name in systems
-        }
+        draws = {name: resampled(metric, counts[name][metric_name], samples=resamples, seed=drawn) for name in systems}
         first = next(iter(systems))
         for name in systems:
             p_value = None

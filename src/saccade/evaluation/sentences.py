@@ -91,9 +91,7 @@ def repetition(text: str, references: Sequence[str], size: int = 2) -> int:
     allowed: Counter[tuple[str, ...]] = Counter()
     for reference in references:
         allowed |= _ngrams(reference, size)
-    return sum(
-        max(0, count - max(len(set(ngram)) > 1, allowed[ngram])) for ngram, count in _ngrams(text, size).items()
-    )
+    return sum(max(0, count - max(len(set(ngram)) > 1, allowed[ngram])) for ngram, count in _ngrams(text, size).items())
 
 
 def is_copied(text: str, source: str, references: Sequence[str]) -> bool:

@@ -1,7 +1,7 @@
-"""How sure a score is, and a difference of scores: the bootstrap and the randomisation of sacreBLEU, number for number.
+"""How sure a score is, and a difference of scores: sacreBLEU's bootstrap and randomization, number for number.
 
-sacreBLEU counts every sentence anew for each test; here a sentence is counted once, and the counts serve the intervals, the
-tests, the buckets and the sentence scores. The draws, the sums and their order are sacreBLEU's, so the figures are, too.
+sacreBLEU counts every sentence anew for each test. Here a sentence is counted once, and the counts serve intervals,
+tests, buckets and sentence scores. The draws, the sums and their order are sacreBLEU's, so the figures are, too.
 """
 
 import os

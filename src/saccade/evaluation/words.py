@@ -11,9 +11,7 @@ _MARKS += "\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2200-\u22ff\u3001-\u3004\u30
 _MARKS += "\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 _LETTER = rf"[^\s{_MARKS}{_UNSPACED}]"
 
-_TOKEN = re.compile(
-    rf"(?P<word>[{_UNSPACED}]|{_LETTER}+(?:(?:['’\-‐]|(?<=\d)[.,:](?=\d)){_LETTER}+)*)|[{_MARKS}]"
-)
+_TOKEN = re.compile(rf"(?P<word>[{_UNSPACED}]|{_LETTER}+(?:(?:['’\-‐]|(?<=\d)[.,:](?=\d)){_LETTER}+)*)|[{_MARKS}]")
 _BETWEEN = re.compile(rf"({_TOKEN.pattern.replace('?P<word>', '?:')}|\s+)")
 
 

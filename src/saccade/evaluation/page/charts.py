@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from saccade.evaluation.page.labels import both
 from saccade.evaluation.page.markup import Markup, join, tag
 
-WIDTH = 420
-LEFT, RIGHT = 96, 14  # of bars: room for the labels, and for the last number of the axis
+WIDTH = 360
+LEFT, RIGHT = 92, 14  # of bars: room for the labels, and for the last number of the axis
+TOP, BOTTOM, SIDE = 24, 230, 34  # of what has two axes
 BAR, BETWEEN, AXIS = 12, 16, 26
 GOLDEN = 0.6180339887
 
@@ -75,10 +76,10 @@ def scatter(points: Sequence[Sequence[tuple[int, float]]], title: str) -> Markup
         for row, (length, score) in enumerate(system):
             # Lengths are whole numbers: dots are moved aside by less than half a word, so that they can be told apart.
             aside = (row * GOLDEN) % 1 - 0.5
-            x, y = _place(length + 0.8 * aside, across, 40, WIDTH - RIGHT), _place(score, up, 230, 12)
+            x, y = _place(length + 0.8 * aside, across, SIDE, WIDTH - RIGHT), _place(score, up, BOTTOM, TOP)
             parts.append(tag("circle", cx=_n(x), cy=_n(y), r=2.2, class_=f"point s{number}"))
-    parts += [_text(WIDTH - RIGHT, 268, both("words", "tspan"), "tick end"), _text(6, 10, "chrF2", "tick")]
-    return _picture(join(*parts), 274, title)
+    parts += [_text(WIDTH - RIGHT, BOTTOM + 36, both("words", "tspan"), "tick end"), _text(0, 10, "chrF2", "tick")]
+    return _picture(join(*parts), BOTTOM + 42, title)
 
 
 def histogram(values: Sequence[float], title: str, *, below: int, above: int) -> Markup:
@@ -92,16 +93,16 @@ def histogram(values: Sequence[float], title: str, *, below: int, above: int) ->
     parts = _frame(across, up)
     for edge, count in heights.items():
         if count:
-            left, right = (_place(value, across, 40, WIDTH - RIGHT) for value in (edge, edge + 5))
-            top = _place(count, up, 230, 12)
+            left, right = (_place(value, across, SIDE, WIDTH - RIGHT) for value in (edge, edge + 5))
+            top = _place(count, up, BOTTOM, TOP)
             hint = tag("title", f"{edge} … {edge + 5}: {count:,}")
-            box = {"x": _n(left + 0.75), "y": _n(top), "width": _n(right - left - 1.5), "height": _n(230 - top)}
+            box = {"x": _n(left + 0.75), "y": _n(top), "width": _n(right - left - 1.5), "height": _n(BOTTOM - top)}
             parts.append(tag("rect", hint, **box, rx=2, class_=f"bar s{below if edge < 0 else above}"))
     if below != above:
-        zero = _place(0, across, 40, WIDTH - RIGHT)
-        parts.append(_line(zero, 12, zero, 230, "axis"))
-    parts.append(_text(WIDTH - RIGHT, 268, "chrF2" if below == above else "Δ chrF2", "tick end"))
-    return _picture(join(*parts), 274, title)
+        zero = _place(0, across, SIDE, WIDTH - RIGHT)
+        parts.append(_line(zero, TOP, zero, BOTTOM, "axis"))
+    parts.append(_text(WIDTH - RIGHT, BOTTOM + 36, "chrF2" if below == above else "Δ chrF2", "tick end"))
+    return _picture(join(*parts), BOTTOM + 42, title)
 
 
 def nice_ticks(low: float, high: float) -> list[float]:
@@ -120,11 +121,11 @@ def _bins(values: Sequence[float]) -> list[int]:
 def _frame(across: Sequence[float], up: Sequence[float]) -> list[Markup]:
     parts = []
     for value in up:
-        y = _place(value, up, 230, 12)
-        parts += [_line(40, y, WIDTH - RIGHT, y, "grid"), _text(34, y + 4, f"{value:g}", "tick end")]
+        y = _place(value, up, BOTTOM, TOP)
+        parts += [_line(SIDE, y, WIDTH - RIGHT, y, "grid"), _text(SIDE - 6, y + 4, f"{value:g}", "tick end")]
     for value in across:
-        x = _place(value, across, 40, WIDTH - RIGHT)
-        parts.append(_text(x, 248, f"{value:g}", "tick middle"))
+        x = _place(value, across, SIDE, WIDTH - RIGHT)
+        parts.append(_text(x, BOTTOM + 18, f"{value:g}", "tick middle"))
     return parts
 
 

@@ -18,7 +18,7 @@ def text(content: object) -> Markup:
     return Markup(content if isinstance(content, Markup) else escape(_CONTROL.sub("\ufffd", str(content))))
 
 
-def tag(name: str, *inside: object, **attributes: object) -> Markup:
+def tag(name: str, /, *inside: object, **attributes: object) -> Markup:
     """An element. `class_` is class, `data_row` is data-row; True stands without a value, None and False not at all."""
     written = "".join(
         f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{text(value)}"')
