@@ -3,12 +3,13 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import click
 import typer
 from rich.cells import cell_len
 
+from saccade import __version__
 from saccade.cli.console import note, print_result
 from saccade.cli.options import Beam
 from saccade.cli.submissions import check_counts, check_names, lines, named, of_model
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from saccade.evaluation.comparison import Comparison
     from saccade.evaluation.report import Report, Submission
     from saccade.evaluation.scores import Score
+    from saccade.evaluation.significance import Test
 
 SURE = 0.05
 
@@ -127,11 +129,11 @@ def evaluate(
         texts = handed_in[models[0][0]].translations
         output.write_text("".join(text + "\n" for text in texts), encoding="utf-8", newline="\n")
     systems = {name: each.translations for name, each in handed_in.items()}
-    compared = compare(systems, references, language=language or "", test=test)
+    compared = compare(systems, references, language=language or "", test=cast("Test", test))
     if report_file is not None or as_json:
         found = _report(compared, handed_in, references, sources, training_text)
         if report_file is not None:
-            _write_page(found, report_file, compared.samples)
+            _write_page(found, report_file)
         if as_json:
             print_result(json.dumps(found.to_json(), ensure_ascii=False, indent=1))
             return
@@ -167,11 +169,11 @@ def _report(
     return report(compared, handed_in, references, sources=sources, frequencies=counted)
 
 
-def _write_page(found: "Report", path: Path, samples: int) -> None:
+def _write_page(found: "Report", path: Path) -> None:
     from saccade.evaluation.page.page import page
 
     with path.open("x", encoding="utf-8", newline="\n") as file:
-        file.write(page(found, samples=samples))
+        file.write(page(found, version=__version__))
 
 
 def _one_language(languages: Mapping[str, str]) -> str:

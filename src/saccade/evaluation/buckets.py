@@ -21,7 +21,7 @@ FEWEST = 10
 """Sentences in a bucket of lengths or frequencies, unless there are not as many at all."""
 KINDS = ("statement", "question", "exclamation", "fragment", "number", "name")
 
-_CLOSING = "\"'”’»›)]}」』）】》〉"
+_CLOSING = "\"'”’“‘»›«‹)]}」』）】》〉"  # „so“ and »so« end in what opens elsewhere
 _QUESTION, _EXCLAMATION, _STATEMENT = "?？؟\u037e", "!！", ".。．｡…:：;；।۔"
 _ENDING = re.compile(f"[{re.escape(_QUESTION + _EXCLAMATION + _STATEMENT)}]+$")
 

@@ -45,7 +45,7 @@ def compare(
     references: Sequence[Sequence[str]],
     *,
     language: str,
-    test: str = "bootstrap",
+    test: Test = "bootstrap",
     samples: int | None = None,
 ) -> Comparison:
     """Score the translations of each system against one reference or more, given as the lines of each file.

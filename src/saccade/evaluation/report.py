@@ -42,6 +42,8 @@ class Report:
     """Line n of the sources, of each reference and of each system's sentences belong together."""
 
     language: str
+    samples: int
+    """How many resampled test sets the intervals are made of."""
     systems: tuple[System, ...]
     references: tuple[tuple[str, ...], ...]
     sources: tuple[str, ...] | None
@@ -102,6 +104,7 @@ def report(
         )
     return Report(
         comparison.language,
+        comparison.samples,
         tuple(systems),
         tuple(tuple(lines) for lines in references),
         None if sources is None else tuple(sources),

@@ -95,8 +95,10 @@ def randomization_p(metric: "Metric", first: Counts, other: Counts, *, samples: 
     for size in _chunks(samples, len(first), of=32):
         swap = generator.integers(2, size=(size, len(first)), dtype=bool)
         mixed = (swap @ first + ~swap @ other, ~swap @ first + swap @ other)
-        both = [[metric._compute_score_from_stats(row).score for row in side.tolist()] for side in mixed]
-        shuffled.append(np.abs(np.subtract(*both)))
+        left, right = (
+            np.array([metric._compute_score_from_stats(row).score for row in side.tolist()]) for side in mixed
+        )
+        shuffled.append(np.abs(left - right))
     return _share_above(np.concatenate(shuffled), difference)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
+from saccade.evaluation.page.charts import colour
 from saccade.evaluation.page.labels import both
 from saccade.evaluation.page.markup import Markup, join, tag
 from saccade.evaluation.report import Report
@@ -30,7 +31,7 @@ def _card(report: Report, row: int) -> Markup:
         lines.insert(0, _line(both("source"), "source", report.sources[row]))
     for number, (system, sentence, (extra, _)) in enumerate(zip(report.systems, sentences, compared, strict=True)):
         body = marked(pieces(sentence.text), extra, "mark") if sentence.text else tag("i", "∅", class_="quiet")
-        name = join(tag("b", class_=f"key s{number}"), tag("bdi", system.name))
+        name = join(tag("b", class_=f"key {colour(number)}"), tag("bdi", system.name))
         lines += [_line(name, "system", body), _line("", "facts", _facts(sentence))]
     numbers = " ".join(f"{sentence.chrf:.2f}" for sentence in sentences)
     odd = any(is_odd(sentence) for sentence in sentences)

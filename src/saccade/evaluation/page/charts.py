@@ -1,6 +1,7 @@
 """The plots of the page, as SVG inside of it: bars with intervals, dots, and heaps."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -60,8 +61,8 @@ def strip(bar: Bar, low: float, high: float) -> Markup:
     x, lower, upper = (_place(value, (low, high), 6, 154) for value in (bar.value, bar.lower, bar.upper))
     inside = (
         _line(6, 8, 154, 8, "grid"),
-        _line(lower, 8, upper, 8, f"interval s{bar.system}"),
-        tag("circle", cx=_n(x), cy=8, r=4, class_=f"dot s{bar.system}"),
+        _line(lower, 8, upper, 8, f"interval {colour(bar.system)}"),
+        tag("circle", cx=_n(x), cy=8, r=4, class_=f"dot {colour(bar.system)}"),
         tag("title", bar.hint),
     )
     return tag("svg", *inside, viewBox="0 0 160 16", class_="strip", role="img", aria_label=bar.hint)
@@ -77,32 +78,35 @@ def scatter(points: Sequence[Sequence[tuple[int, float]]], title: str) -> Markup
             # Lengths are whole numbers: dots are moved aside by less than half a word, so that they can be told apart.
             aside = (row * GOLDEN) % 1 - 0.5
             x, y = _place(length + 0.8 * aside, across, SIDE, WIDTH - RIGHT), _place(score, up, BOTTOM, TOP)
-            parts.append(tag("circle", cx=_n(x), cy=_n(y), r=2.2, class_=f"point s{number}"))
+            parts.append(tag("circle", cx=_n(x), cy=_n(y), r=2.2, class_=f"point {colour(number)}"))
     parts += [_text(WIDTH - RIGHT, BOTTOM + 36, both("words", "tspan"), "tick end"), _text(0, 10, "chrF2", "tick")]
     return _picture(join(*parts), BOTTOM + 42, title)
 
 
-def histogram(values: Sequence[float], title: str, *, below: int, above: int) -> Markup:
-    """How many values lie in each part of 5; those below 0 in the colour of one system, above in that of another."""
-    bins = [math.floor(value / 5) * 5 for value in values if value] if below != above else _bins(values)
-    begin, end = (min(bins, default=-5), max(bins, default=0) + 5)
-    if below != above:
-        begin, end = -max(-begin, end), max(-begin, end)
-    heights = {edge: bins.count(edge) for edge in range(begin, end, 5)}
-    across, up = nice_ticks(begin, end), nice_ticks(0, max(heights.values(), default=1) or 1)
+def histogram(values: Sequence[float], title: str, *, above: int = 0, around_zero: bool = False) -> Markup:
+    """How many values lie in each part of 5; those below 0 in the colour of the first system, others in `above`'s."""
+    parts_of_5 = Counter(min(95, math.floor(value / 5) * 5) for value in values)
+    begin, end = min(parts_of_5, default=0), max(parts_of_5, default=0) + 5
+    if around_zero:
+        begin, end = min(begin, -end), max(-begin, end)
+    across, up = nice_ticks(begin, end), nice_ticks(0, max(parts_of_5.values(), default=1))
     parts = _frame(across, up)
-    for edge, count in heights.items():
-        if count:
-            left, right = (_place(value, across, SIDE, WIDTH - RIGHT) for value in (edge, edge + 5))
-            top = _place(count, up, BOTTOM, TOP)
-            hint = tag("title", f"{edge} … {edge + 5}: {count:,}")
-            box = {"x": _n(left + 0.75), "y": _n(top), "width": _n(right - left - 1.5), "height": _n(BOTTOM - top)}
-            parts.append(tag("rect", hint, **box, rx=2, class_=f"bar s{below if edge < 0 else above}"))
-    if below != above:
+    for edge, count in sorted(parts_of_5.items()):
+        left, right = (_place(value, across, SIDE, WIDTH - RIGHT) for value in (edge, edge + 5))
+        top = _place(count, up, BOTTOM, TOP)
+        hint = tag("title", f"{edge} … {edge + 5}: {count:,}")
+        box = {"x": _n(left + 0.75), "y": _n(top), "width": _n(right - left - 1.5), "height": _n(BOTTOM - top)}
+        parts.append(tag("rect", hint, **box, rx=2, class_=f"bar {colour(0 if edge < 0 else above)}"))
+    if around_zero:
         zero = _place(0, across, SIDE, WIDTH - RIGHT)
         parts.append(_line(zero, TOP, zero, BOTTOM, "axis"))
-    parts.append(_text(WIDTH - RIGHT, BOTTOM + 36, "chrF2" if below == above else "Δ chrF2", "tick end"))
+    parts.append(_text(WIDTH - RIGHT, BOTTOM + 36, title, "tick end"))
     return _picture(join(*parts), BOTTOM + 42, title)
+
+
+def colour(system: int) -> str:
+    """The class that gives a system its colour; page.css has six."""
+    return f"s{system % 6}"
 
 
 def nice_ticks(low: float, high: float) -> list[float]:
@@ -112,10 +116,6 @@ def nice_ticks(low: float, high: float) -> list[float]:
     step = next(size * factor for factor in (1, 2, 2.5, 5, 10) if span / (size * factor) <= 6)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return [round(number * step, 10) for number in range(first, max(last, first + 1) + 1)]
-
-
-def _bins(values: Sequence[float]) -> list[int]:
-    return [min(95, math.floor(value / 5) * 5) for value in values]
 
 
 def _frame(across: Sequence[float], up: Sequence[float]) -> list[Markup]:
@@ -139,7 +139,7 @@ def _bar(bar: Bar, y: float, ticks: Sequence[float], *, few: bool) -> Markup:
         "g",
         tag("title", bar.hint),
         tag("rect", x=LEFT, y=_n(y), width=WIDTH - RIGHT - LEFT, height=BAR, class_="ground"),
-        tag("rect", **box, rx=2, class_=f"bar s{bar.system}"),
+        tag("rect", **box, rx=2, class_=f"bar {colour(bar.system)}"),
         _line(lower, middle, upper, middle, "whisker"),
         _line(lower, middle - 3, lower, middle + 3, "whisker"),
         _line(upper, middle - 3, upper, middle + 3, "whisker"),

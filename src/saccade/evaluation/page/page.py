@@ -8,10 +8,9 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
-from saccade import __version__
 from saccade.evaluation.buckets import SCORED, Bucket, Grouping
 from saccade.evaluation.page.cards import cards
-from saccade.evaluation.page.charts import Bar, Bars, bar_chart, histogram, scatter, strip
+from saccade.evaluation.page.charts import Bar, Bars, bar_chart, colour, histogram, scatter, strip
 from saccade.evaluation.page.labels import LABELS, both
 from saccade.evaluation.page.markup import Markup, join, raw, tag
 from saccade.evaluation.report import Report, System
@@ -28,8 +27,8 @@ SURE = 0.05
 ODDITIES = ("length_ratio", "empty", "copied", "repeating", "short", "long")
 
 
-def page(report: Report, *, samples: int) -> str:
-    """The whole file; `samples` is how many resampled test sets the intervals are made of."""
+def page(report: Report, *, version: str) -> str:
+    """The whole file; `version` is that of saccade, which its foot names."""
     style, script = (_file(name) for name in ("page.css", "page.js"))
     title = "saccade evaluate: " + ", ".join(system.name for system in report.systems)
     policy = (
@@ -45,7 +44,7 @@ def page(report: Report, *, samples: int) -> str:
         raw("style", style),
     )
     sections = (
-        _scores(report, samples),
+        _scores(report),
         _oddities(report),
         _buckets(report),
         _spread(report),
@@ -58,7 +57,7 @@ def page(report: Report, *, samples: int) -> str:
         *(tag("input", type="radio", name="language", id=name, checked=name == "en") for name in ("en", "zh")),
         _header(report),
         tag("main", *sections),
-        tag("footer", both("made by", version=__version__)),
+        tag("footer", both("made by", version=version)),
         raw("script", script),
     )
     return "<!DOCTYPE html>\n" + tag("html", head, body, lang="en") + "\n"
@@ -71,11 +70,11 @@ def _header(report: Report) -> Markup:
     if report.language:
         facts.append(both("language", language=report.language))
     switch = tag("nav", tag("label", "English", for_="en"), tag("label", "中文", for_="zh"), class_="languages")
-    title = tag("h1", *(tag("span", tag("b", class_=f"key s{n}"), tag("bdi", s.name)) for n, s in _numbered(report)))
+    title = tag("h1", *(tag("span", tag("b", class_=f"key {colour(n)}"), tag("bdi", s.name)) for n, s in _numbered(report)))
     return tag("header", switch, title, tag("p", *(tag("span", fact) for fact in facts), class_="facts"))
 
 
-def _scores(report: Report, samples: int) -> Markup:
+def _scores(report: Report) -> Markup:
     first, *others = report.systems
     names = [score.name for score in first.scores]
     scales = [
@@ -87,9 +86,9 @@ def _scores(report: Report, samples: int) -> Markup:
         for number, system in _numbered(report)
     ]
     why = (
-        both("interval why", samples=f"{samples:,}", first=first.name)
+        both("interval why", samples=f"{report.samples:,}", first=first.name)
         if others
-        else both("interval why alone", samples=f"{samples:,}")
+        else both("interval why alone", samples=f"{report.samples:,}")
     )
     verdicts = [tag("p", _verdict(first, other), class_="verdict") for other in others]
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="scores")
@@ -195,18 +194,28 @@ def _spread(report: Report) -> Markup:
         [(length, system.sentences[row].chrf) for length, row in zip(lengths, rows, strict=True)]
         for system in report.systems
     ]
-    caption = [both("spread why"), " ", both("sampled", step=step)] if step > 1 else [both("spread why")]
-    figures = [tag("figure", tag("figcaption", *caption), scatter(points, "chrF2, length"))]
+    sampled = join(" ", both("sampled", step=step)) if step > 1 else ""
+    figures = [_figure(join(both("spread why"), sampled), scatter(points, "chrF2, length"))]
     first, *others = report.systems
     if not others:
         values = [sentence.chrf for sentence in first.sentences]
-        figures.append(_figure(both("histogram why"), histogram(values, "chrF2", below=0, above=0)))
+        figures.append(_figure(both("histogram why"), histogram(values, "chrF2")))
     for number, other in enumerate(others, start=1):
-        values = _differences(first, other)
-        counts = {"better": sum(v > 0 for v in values), "worse": sum(v < 0 for v in values), "alike": values.count(0)}
-        caption = both("differences why", name=other.name, first=first.name, **counts)
-        figures.append(_figure(caption, histogram(values, "Δ chrF2", below=0, above=number)))
+        figures.append(_differing(first, other, number))
     return _section("spread", _legend(report), tag("div", *figures, class_="charts"))
+
+
+def _differing(first: System, other: System, number: int) -> Markup:
+    values = _differences(first, other)
+    caption = both(
+        "differences why",
+        name=other.name,
+        first=first.name,
+        better=sum(value > 0 for value in values),
+        worse=sum(value < 0 for value in values),
+        alike=values.count(0),
+    )
+    return _figure(caption, histogram([value for value in values if value], "Δ chrF2", above=number, around_zero=True))
 
 
 def _chosen_sentences(report: Report) -> Iterator[Markup]:
@@ -274,7 +283,7 @@ def _section(key: str, *inside: object, title: Markup | None = None) -> Markup:
 def _legend(report: Report) -> Markup:
     return tag(
         "p",
-        *(tag("span", tag("b", class_=f"key s{n}"), tag("bdi", s.name)) for n, s in _numbered(report)),
+        *(tag("span", tag("b", class_=f"key {colour(n)}"), tag("bdi", s.name)) for n, s in _numbered(report)),
         class_="legend",
     )
 
@@ -288,7 +297,7 @@ def _wide(table: Markup) -> Markup:
 
 
 def _system(number: int, system: System) -> Markup:
-    return tag("th", tag("b", class_=f"key s{number}"), tag("bdi", system.name))
+    return tag("th", tag("b", class_=f"key {colour(number)}"), tag("bdi", system.name))
 
 
 def _label(bucket: Bucket, element: str = "tspan") -> Markup | str:
