@@ -5,7 +5,10 @@ from typing import NamedTuple
 
 import pytest
 
-WORDS = "the a red old dog cat man woman child house street runs sleeps eats under over near with and in".split()
+WORDS = (
+    *("the", "a", "red", "old", "dog", "cat", "man", "woman", "child", "house"),
+    *("street", "runs", "sleeps", "eats", "under", "over", "near", "with", "and", "in"),
+)
 
 
 class TestSet(NamedTuple):

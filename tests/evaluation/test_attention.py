@@ -11,7 +11,9 @@ from hypothesis.extra.numpy import arrays
 from saccade.evaluation.attention import entropy, gaze, uncovered
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
 
-weights = arrays(float, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=st.floats(0, 1, allow_subnormal=False))
+weights = arrays(
+    float, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=st.floats(0, 1, allow_subnormal=False)
+)
 
 
 @given(weights)

@@ -2,7 +2,16 @@
 
 import pytest
 
-from saccade.evaluation.buckets import by_frequency, by_kind, by_length, ending, frequencies, has_name, has_number, scored
+from saccade.evaluation.buckets import (
+    by_frequency,
+    by_kind,
+    by_length,
+    ending,
+    frequencies,
+    has_name,
+    has_number,
+    scored,
+)
 from saccade.evaluation.comparison import compare
 
 

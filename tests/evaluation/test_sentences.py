@@ -45,7 +45,9 @@ def test_repetition_allows_what_any_reference_says():
 
 
 def test_chinese_is_repeated_by_four_characters():
-    found, counted = described(["妈妈看看男人和男人。", "一个男人一个男人。"], [["母亲看着男人。", "一个男人。"]], language="zh")
+    found, counted = described(
+        ["妈妈看看男人和男人。", "一个男人一个男人。"], [["母亲看着男人。", "一个男人。"]], language="zh"
+    )
     assert [sentence.repetition for sentence in found] == [0, 1]
     assert counted.repeating == 1
 

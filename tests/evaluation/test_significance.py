@@ -114,7 +114,9 @@ def test_p_values_to_the_last_bit(test, monkeypatch, test_set):
     metrics = {"BLEU": BLEU(force=True), "CHRF": CHRF(), "TER": TER()}
     kind = {"bootstrap": "bs", "randomization": "ar"}[test]
     theirs = PairedTest(list(test_set.systems.items()), metrics, [test_set.references], kind, n_samples=200)()[1]
-    assert [each.p_value for each in ours.scores["better"]] == [theirs[name][1].p_value for name in ("BLEU", "chrF2", "TER")]
+    assert [each.p_value for each in ours.scores["better"]] == [
+        theirs[name][1].p_value for name in ("BLEU", "chrF2", "TER")
+    ]
 
 
 def test_draws_in_parts_are_the_same_draws(monkeypatch, test_set):

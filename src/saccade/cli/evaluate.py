@@ -3,9 +3,8 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import click
 import typer
 from rich.cells import cell_len
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from saccade.evaluation.comparison import Comparison
     from saccade.evaluation.report import Report, Submission
     from saccade.evaluation.scores import Score
-    from saccade.evaluation.significance import Test
 
 SURE = 0.05
 
@@ -59,12 +57,8 @@ def evaluate(
     ] = None,
     beam: Beam = None,
     test: Annotated[
-        str,
-        typer.Option(
-            "--test",
-            click_type=click.Choice(["bootstrap", "randomization"]),
-            help="How sure a difference is: paired bootstrap, or approximate randomization.",
-        ),
+        Literal["bootstrap", "randomization"],
+        typer.Option("--test", help="How sure a difference is: paired bootstrap, or approximate randomization."),
     ] = "bootstrap",
     output: Annotated[
         Path | None,
@@ -129,7 +123,7 @@ def evaluate(
         texts = handed_in[models[0][0]].translations
         output.write_text("".join(text + "\n" for text in texts), encoding="utf-8", newline="\n")
     systems = {name: each.translations for name, each in handed_in.items()}
-    compared = compare(systems, references, language=language or "", test=cast("Test", test))
+    compared = compare(systems, references, language=language or "", test=test)
     if report_file is not None or as_json:
         found = _report(compared, handed_in, references, sources, training_text)
         if report_file is not None:

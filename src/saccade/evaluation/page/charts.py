@@ -77,7 +77,7 @@ def scatter(points: Sequence[Sequence[tuple[int, float]]], title: str) -> Markup
         for row, (length, score) in enumerate(system):
             # Lengths are whole numbers: dots are moved aside by less than half a word, so that they can be told apart.
             aside = (row * GOLDEN) % 1 - 0.5
-            x, y = _place(length + 0.8 * aside, across, SIDE, WIDTH - RIGHT), _place(score, up, BOTTOM, TOP)
+            x, y = _place(max(0.0, length + 0.8 * aside), across, SIDE, WIDTH - RIGHT), _place(score, up, BOTTOM, TOP)
             parts.append(tag("circle", cx=_n(x), cy=_n(y), r=2.2, class_=f"point {colour(number)}"))
     parts += [_text(WIDTH - RIGHT, BOTTOM + 36, both("words", "tspan"), "tick end"), _text(0, 10, "chrF2", "tick")]
     return _picture(join(*parts), BOTTOM + 42, title)

@@ -70,7 +70,9 @@ def _header(report: Report) -> Markup:
     if report.language:
         facts.append(both("language", language=report.language))
     switch = tag("nav", tag("label", "English", for_="en"), tag("label", "中文", for_="zh"), class_="languages")
-    title = tag("h1", *(tag("span", tag("b", class_=f"key {colour(n)}"), tag("bdi", s.name)) for n, s in _numbered(report)))
+    title = tag(
+        "h1", *(tag("span", tag("b", class_=f"key {colour(n)}"), tag("bdi", s.name)) for n, s in _numbered(report))
+    )
     return tag("header", switch, title, tag("p", *(tag("span", fact) for fact in facts), class_="facts"))
 
 
