@@ -41,6 +41,8 @@ def test_frequency_is_that_of_the_rarest_word():
         ("1", list(range(10, 20))),
         ("2", list(range(10))),
     ]
+    assert [label for label, _ in by_frequency(references[:20], known)] == ["1", "2"]
+    assert by_frequency(["..."], known) == []
 
 
 @pytest.mark.parametrize(

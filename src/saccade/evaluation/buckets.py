@@ -128,7 +128,7 @@ def scored(name: str, text: str, labels: Labels, comparison: Comparison) -> Grou
 
 def _by_number(numbers: Sequence[int], begins: Sequence[int]) -> Labels:
     """Into ranges, each from where one begins to the next; one with very few sentences joins the range before it."""
-    kept = [begins[0]]
+    kept = [min((number for number in numbers if number >= begins[0]), default=begins[0])]
     for begin in begins[1:]:
         before = sum(kept[-1] <= number < begin for number in numbers)
         if before >= FEWEST and sum(number >= begin for number in numbers) >= FEWEST:
