@@ -2,15 +2,21 @@
 
 saccade train recipes/multi30k-en-de.toml
 python docs/make_gallery.py runs/multi30k-en-de
+
+The picture of the page needs Playwright and chromium (CONTRIBUTING.md).
 """
 
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
 
 import saccade
+from saccade.search.settings import SearchSettings
 from saccade.trace.grid import head_grid
+from saccade.trace.page import page
 from saccade.trace.svg import svg
 from saccade.trace.words import words
 
@@ -26,6 +32,24 @@ def draw(translator: saccade.Translator) -> None:
     _write("cross", svg(words(trace), title=translation.text))
     _write("cross-heads", head_grid(trace, title=translation.text))
     _write("encoder-heads", head_grid(trace, kind="encoder", title=SENTENCE))
+
+
+def photograph(translator: saccade.Translator) -> None:
+    """The interactive page as a browser shows it, with the lines of one token."""
+    from playwright.sync_api import sync_playwright
+
+    best = translator.translate(SENTENCE, search=SearchSettings(beam=5, n_best=3), attention=True)
+    traces = [each.attention for each in (best, *best.alternatives) if each.attention is not None]
+    with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
+        file = Path(directory, "page.html")
+        file.write_text(page(traces, title=best.text), encoding="utf-8")
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        view = browser.new_page(viewport={"width": 1100, "height": 820}, locale="en")
+        view.goto(file.as_uri())
+        view.locator('input[value=lines]').check()
+        view.wait_for_timeout(500)
+        view.screenshot(path=IMAGES / "gallery-page.png")
+        browser.close()
 
 
 def ask_it(translator: saccade.Translator) -> None:
@@ -62,3 +86,4 @@ if __name__ == "__main__":
     model = saccade.load(sys.argv[1])
     draw(model)
     ask_it(model)
+    photograph(model)
