@@ -134,7 +134,7 @@ def _settings(given: Marian) -> TransformerSettings:
     try:
         return TransformerSettings(
             layers=config["encoder_layers"],
-            decoder_layers=config["decoder_layers"],
+            decoder_layers=None if config["decoder_layers"] == config["encoder_layers"] else config["decoder_layers"],
             d_model=config["d_model"],
             d_feedforward=config["encoder_ffn_dim"],
             num_heads=config["encoder_attention_heads"],
