@@ -284,7 +284,7 @@ class Tokenizer:
         processor = self._processor
         return {
             processor.id_to_piece(id): (id, processor.get_score(id))
-            for id in range(len(self))
+            for id in range(processor.get_piece_size())
             if not (processor.is_control(id) or processor.is_unknown(id) or processor.is_byte(id))
         }
 
