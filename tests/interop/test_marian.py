@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 from tests.interop import opus
 from torch import Tensor
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from saccade import directory
 from saccade.data.batch import collate
@@ -370,7 +371,8 @@ def test_ours_is_the_same_there(
 def test_the_export_says_how_to_search(tmp_path: Path, languages: dict[str, Tokenizers]) -> None:
     write_ours(tmp_path / "ours", languages["shared"])
     export(ModelDirectory.open(tmp_path / "ours"), tmp_path / "theirs")
-    told = opus.MarianMTModel.from_pretrained(tmp_path / "theirs").generation_config
+    told = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "theirs").generation_config
+    assert isinstance(AutoTokenizer.from_pretrained(tmp_path / "theirs"), opus.MarianTokenizer)
     assert (told.num_beams, told.length_penalty, told.bad_words_ids, told.forced_eos_token_id) == (
         5,
         0,

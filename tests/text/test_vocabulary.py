@@ -116,9 +116,9 @@ def test_it_is_saved_and_loaded_with_its_list(tokenizer: Tokenizer, model: bytes
     both = Tokenizers(tokenizer, other)
     both.save(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "source.json",
+        "source.pieces.json",
         "source.spm",
-        "target.json",
+        "target.pieces.json",
         "target.spm",
     ]
     loaded = Tokenizers.load(tmp_path)
@@ -146,9 +146,9 @@ def test_the_code_of_a_language_stands_at_the_beginning() -> None:
     ],
 )
 def test_a_damaged_list_is_refused(tmp_path: Path, content: str, message: str) -> None:
-    (tmp_path / "source.json").write_text(content, "utf-8")
+    (tmp_path / "source.pieces.json").write_text(content, "utf-8")
     with pytest.raises(ModelError, match=message):
-        Vocabulary.load(tmp_path / "source.json")
+        Vocabulary.load(tmp_path / "source.pieces.json")
 
 
 def test_a_list_without_our_specials_is_refused(model: bytes) -> None:

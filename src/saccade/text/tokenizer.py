@@ -155,14 +155,14 @@ class Tokenizer:
                 f"{path} must be a SentencePiece model file, but it cannot be read: {error.strerror}. "
                 "Check the path; `saccade prepare` writes the tokenizers beside the prepared corpus."
             ) from None
-        listed = path.with_suffix(".json")
+        listed = path.with_suffix(".pieces.json")
         return cls(model, Vocabulary.load(listed) if listed.exists() else None, origin=str(path))
 
     def save(self, path: Path) -> None:
         """Write the model file and, if there is one, the vocabulary beside it."""
         path.write_bytes(self.model)
         if self.vocabulary:
-            path.with_suffix(".json").write_text(self.vocabulary.dump(), encoding="utf-8")
+            path.with_suffix(".pieces.json").write_text(self.vocabulary.dump(), encoding="utf-8")
 
     def __len__(self) -> int:
         return self._processor.get_piece_size() if self.vocabulary is None else len(self.vocabulary)
