@@ -151,7 +151,7 @@ def test_logits_are_theirs(pair: tuple[Any, Path, Path]) -> None:
 
 @pytest.mark.parametrize("beam", [1, 5])
 def test_a_search_finds_what_theirs_finds(pair: tuple[Any, Path, Path], beam: int) -> None:
-    """Without a length penalty, as the two count lengths differently, and a best hypothesis needs no rule to stop."""
+    """Without a length penalty, as the best hypothesis then depends on no rule when to stop."""
     model, theirs, ours = pair
     tokenizer, opened = tokenizer_of(theirs), ModelDirectory.open(ours)
     texts, there = TEXTS[:7], their_ids(theirs, "target")
@@ -393,6 +393,7 @@ def test_there_and_back_is_where_we_were(
     after = ModelDirectory.open(tmp_path / "back")
     assert after.tokenizers.checksums == before.tokenizers.checksums
     assert after.description.model == before.description.model
+    assert after.description.max_tokens == 511
     told, meant = after.description.search, before.description.search
     assert (told.beam, told.length_penalty) == (meant.beam, meant.length_penalty)
     old, new = before.parameters(), after.parameters()

@@ -252,7 +252,7 @@ def _config(directory: ModelDirectory, settings: TransformerSettings) -> dict[st
 
 
 def _generation(description: Description) -> dict[str, Any]:
-    """Our search in the words of transformers, as far as it goes; it counts the end of sentence as a token."""
+    """Our search in the words of transformers, as far as they go."""
     return {
         "pad_token_id": PAD,
         "bos_token_id": BOS,
