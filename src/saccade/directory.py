@@ -2,7 +2,7 @@
 
 settings.toml       what the model is, and the languages it was trained for
 model.safetensors   its parameters
-tokenizer.spm       or source.spm and target.spm
+tokenizer.spm       or source.spm and target.spm; with the pieces by id in .pieces.json if imported
 card.md             data, scores and intended use, for people
 """
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, overload
 from saccade.directory import ModelDirectory
 from saccade.errors import DataError, need_torch
 from saccade.search.settings import SearchSettings
-from saccade.text.normalize import normalize
 from saccade.text.tokenizer import EOS, SPECIALS, Tokenizer
 from saccade.trace.trace import KINDS, AttentionTrace, Kind, Span, Tokens
 
@@ -212,7 +211,7 @@ class Translator:
 def _tokens(tokenizer: Tokenizer, text: str) -> tuple[tuple[int, ...], Tokens]:
     """A text as the model reads it: its ids, and its tokens with their end."""
     encoded = tokenizer.encode_with_spans(text)
-    return encoded.ids, _pieces(tokenizer, encoded.ids, normalize(text), encoded.spans)
+    return encoded.ids, _pieces(tokenizer, encoded.ids, tokenizer.normalize(text), encoded.spans)
 
 
 def _pieces(

@@ -43,7 +43,20 @@ directory.save(
     Path("model"), description, Tokenizers(tokenizer, tokenizer), {"bias": numpy.zeros(1)}, card="# A card"
 )
 """
-VERBS = ["demo", "init", "prepare", "train", "translate", "evaluate", "info", "view", "reproduce", "bench"]
+VERBS = [
+    "demo",
+    "init",
+    "prepare",
+    "train",
+    "translate",
+    "evaluate",
+    "info",
+    "export",
+    "import",
+    "view",
+    "reproduce",
+    "bench",
+]
 
 
 @pytest.fixture(scope="module")
