@@ -46,7 +46,7 @@ def photograph(translator: saccade.Translator) -> None:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         view = browser.new_page(viewport={"width": 1100, "height": 820}, locale="en")
         view.goto(file.as_uri())
-        view.locator('input[value=lines]').check()
+        view.locator("input[value=lines]").check()
         view.wait_for_timeout(500)
         view.screenshot(path=IMAGES / "gallery-page.png")
         browser.close()
