@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import repeat
 from pathlib import Path
-from typing import overload
+from typing import get_args, overload
 
 from saccade.directory import ModelDirectory
 from saccade.engines.automatic import load_engine
 from saccade.engines.engine import Compute, Engine, EngineName, Traced
-from saccade.errors import DataError
+from saccade.errors import DataError, ModelError
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.settings import SearchSettings
 from saccade.text.normalize import normalize
@@ -60,6 +60,9 @@ def load(
     `auto` runs Transformers on a CPU with CTranslate2, which `compute="int8"` makes smaller and faster, and everything
     else with torch.
     """
+    for name, given, known in (("engine", engine, EngineName), ("compute", compute, Compute)):
+        if given not in get_args(known):
+            raise ModelError(f"{name} must be one of {', '.join(get_args(known))}, not {given}.")
     directory = ModelDirectory.open(Path(path))
     return Translator(directory, load_engine(directory, engine, device=device, compute=compute))
 

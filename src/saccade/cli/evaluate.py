@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from saccade.cli.console import bar, note, print_result
-from saccade.cli.options import Beam
+from saccade.cli.options import Beam, ComputeChoice, EngineChoice
 from saccade.cli.translate import search_settings
+from saccade.engines.engine import Compute, EngineName
 from saccade.errors import DataError, OutputExists
 from saccade.evaluation.scores import Score, corpus_scores
 from saccade.text.formats.opening import open_text
@@ -38,6 +39,8 @@ def evaluate(
         typer.Option("--language", "-l", help="Target language; the model's own if there is one.", show_default=False),
     ] = None,
     beam: Beam = None,
+    engine: EngineChoice = "auto",
+    compute: ComputeChoice = "float32",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Also write the model's translations here.", show_default=False),
@@ -63,7 +66,7 @@ def evaluate(
     elif model is not None and source is not None and hypotheses is None:
         if output is not None and output.exists():
             raise OutputExists(f"{output} exists already. Remove it or name another file; nothing was translated.")
-        texts, extra, language = _of_model(model, source, references, beam, language)
+        texts, extra, language = _of_model(model, source, references, beam, language, engine, compute)
         if output is not None:
             output.write_text("".join(text + "\n" for text in texts), encoding="utf-8", newline="\n")
     else:
@@ -76,7 +79,13 @@ def evaluate(
 
 
 def _of_model(
-    path: Path, source: Path, references: list[str], beam: int | None, language: str | None
+    path: Path,
+    source: Path,
+    references: list[str],
+    beam: int | None,
+    language: str | None,
+    engine: EngineName,
+    compute: Compute,
 ) -> tuple[list[str], dict[str, Any], str]:
     """Translations of a model, and what else it says of the reference."""
     from saccade.translator import load
@@ -87,7 +96,7 @@ def _of_model(
             f"{source} has {len(sources)} lines but the reference has {len(references)}. Line n of one must translate "
             "line n of the other; find the line that is missing or was split in two."
         )
-    translator = load(path)
+    translator = load(path, engine=engine, compute=compute)
     settings = search_settings(translator.search, beam)
     with bar("lines") as progress:
         task = progress.add_task("translating", total=len(sources))

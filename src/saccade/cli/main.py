@@ -9,7 +9,7 @@ from safetensors import SafetensorError
 from typer.core import TyperGroup
 
 from saccade import __version__
-from saccade.cli import bench, demo, evaluate, info, init, prepare, reproduce, train, translate, view
+from saccade.cli import bench, demo, evaluate, export, info, init, prepare, reproduce, train, translate, view
 from saccade.cli.console import note, stderr
 from saccade.errors import SaccadeError
 
@@ -92,6 +92,7 @@ app.command()(train.train)
 app.command()(translate.translate)
 app.command()(evaluate.evaluate)
 app.command()(info.info)
+app.command()(export.export)
 app.command()(view.view)
 app.command()(reproduce.reproduce)
 app.add_typer(bench.app, name="bench")

@@ -30,8 +30,6 @@ def load_engine(
             return Automatic(directory, compute)
         case "auto" | "torch":
             return _torch(directory, device, compute)
-        case _:
-            raise ModelError(f'engine must be "auto", "ctranslate2" or "torch", not "{name}".')
 
 
 class Automatic:

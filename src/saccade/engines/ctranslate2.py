@@ -6,7 +6,9 @@ It searches by the same rules as `search/beam.py`; a test holds both side by sid
 import io
 import math
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import shutil
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -38,19 +40,24 @@ class CTranslate2Engine:
         self._directory, self._device, self._compute = directory, device, compute
         self._source, self._target = pieces(directory.tokenizers.source), pieces(directory.tokenizers.target)
         self._ids = {piece: id for id, piece in enumerate(self._target)}
+        self._workers = cores() if device == "cpu" else 1
         self._positions = POSITIONS
-        self._translator = self._open(store.find_or_build(directory, compute))
+        self._translator = self._load()
 
     def translate(
         self, sources: Sequence[Ids], settings: SearchSettings, *, advanced: Advanced = lambda _: None
     ) -> list[list[Hypothesis]]:
-        """The best hypotheses of each source, the best first. `advanced` is told how many more are done."""
+        """The best hypotheses of each source, the best first. `advanced` is told how many more are done.
+
+        CTranslate2 does not ask the model about a source without tokens: its only hypothesis has none either.
+        """
         if reason := refusal(settings):
             raise ModelError(reason)
         limits = [settings.limit(len(source)) for source in sources]
         self._make_room(max([*limits, *(len(source) + 1 for source in sources)], default=0))
-        found: dict[int, list[Hypothesis]] = {}
-        rows: Sequence[int] = range(len(sources))
+        rows = [row for row, source in enumerate(sources) if source]
+        found = {row: [self._nothing(settings)] for row, source in enumerate(sources) if not source}
+        advanced(len(found))
         for spread, banned in self._passes(settings):
             again = []
             for row, limit, result in self._search(sources, limits, rows, settings, spread, banned):
@@ -110,14 +117,10 @@ class CTranslate2Engine:
         banned: tuple[str, ...],
     ) -> Iterator[tuple[int, int, Any]]:
         """Each row with the limit that it was given and what was found, as they become ready."""
-        pending = []
-        batch_tokens = _batch_tokens(sum(len(sources[row]) + 1 for row in rows))
-        for group in _groups(limits, rows, spread):
-            limit = limits[group[0]]
-            results = self._translator.translate_batch(
-                [self._read(sources[row]) for row in group],
-                max_batch_size=batch_tokens,
-                batch_type="tokens",
+
+        def submit(batch: list[int]) -> list[Any]:
+            results: list[Any] = self._translator.translate_batch(
+                [self._read(sources[row]) for row in batch],
                 asynchronous=True,
                 beam_size=settings.beam,
                 # All that have ended, for the last of them tells when the search did.
@@ -125,14 +128,56 @@ class CTranslate2Engine:
                 length_penalty=settings.length_penalty,
                 suppress_sequences=[[piece] for piece in banned],
                 max_input_length=0,  # otherwise longer ones are cut without a word
-                max_decoding_length=limit,
+                max_decoding_length=limits[batch[0]],
                 min_decoding_length=0,
                 return_scores=True,
                 return_end_token=True,
             )
-            pending += [(row, limit, result) for row, result in zip(group, results, strict=True)]
-        for row, limit, result in pending:
-            yield row, limit, result.result()
+            return results
+
+        lengths = [len(source) + 1 for source in sources]
+        for batch, results in self._run(_batches(lengths, limits, rows, spread, self._workers), submit):
+            for row, result in zip(batch, results, strict=True):
+                yield row, limits[batch[0]], result.result()
+
+    def _token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
+        """Of each token of each target, its end included."""
+
+        def submit(batch: list[int]) -> list[Any]:
+            results: list[Any] = self._translator.score_batch(
+                [self._read(sources[row]) for row in batch],
+                [[self._target[id] for id in targets[row]] for row in batch],
+                asynchronous=True,
+                max_input_length=0,
+            )
+            return results
+
+        found: dict[int, list[float]] = {}
+        lengths = [max(len(source), len(target)) + 1 for source, target in zip(sources, targets, strict=True)]
+        batches = _batches(lengths, lengths, range(len(lengths)), math.inf, self._workers)
+        for batch, results in self._run(batches, submit):
+            found.update((row, result.result().log_probs) for row, result in zip(batch, results, strict=True))
+        return [found[row] for row in range(len(lengths))]
+
+    def _run(
+        self, batches: Iterable[list[int]], submit: Callable[[list[int]], list[Any]]
+    ) -> Iterator[tuple[list[int], list[Any]]]:
+        """Each batch with its results to be waited for.
+
+        No more batches are handed out than keep every worker busy: those that are cannot be taken back, and whoever
+        presses Ctrl-C waits for them.
+        """
+        pending: deque[tuple[list[int], list[Any]]] = deque()
+        for batch in batches:
+            pending.append((batch, submit(batch)))
+            if len(pending) > 2 * self._workers:
+                yield pending.popleft()
+        yield from pending
+
+    def _nothing(self, settings: SearchSettings) -> Hypothesis:
+        """Nothing as the translation of nothing."""
+        (log_prob,) = self.score([()], [()])
+        return Hypothesis((), log_prob, score(log_prob, 1, settings), True)
 
     def _hypotheses(self, result: Any, settings: SearchSettings) -> list[Hypothesis]:
         found = []
@@ -157,20 +202,8 @@ class CTranslate2Engine:
             rescored.append(replace(each, log_prob=log_prob, score=score(log_prob, len(written), settings)))
         return sorted(rescored, key=lambda each: -each.score)
 
-    def _token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
-        """Of each token of each target, its end included."""
-        lengths = [max(len(source), len(target)) + 1 for source, target in zip(sources, targets, strict=True)]
-        results = self._translator.score_batch(
-            [self._read(source) for source in sources],
-            [[self._target[id] for id in target] for target in targets],
-            max_batch_size=_batch_tokens(sum(lengths)),
-            batch_type="tokens",
-            max_input_length=0,
-        )
-        return [result.log_probs for result in results]
-
     def _read(self, source: Ids) -> list[str]:
-        return [*(self._source[id] for id in source), SPECIALS[EOS]]
+        return [self._source[id] for id in source]
 
     def _make_room(self, positions: int) -> None:
         """CTranslate2 reads and writes as far as its table of positions goes; longer texts need a longer one."""
@@ -182,25 +215,34 @@ class CTranslate2Engine:
                     self._directory.parameters(),
                     quantize=self._compute,
                     positions=self._positions,
-                    add_source_eos=False,
                 )
             )
+
+    def _load(self) -> Any:
+        """Open what the store has; what cannot be read, as it was copied in part, is made anew."""
+        device = self._device.partition(":")[0]
+        if device not in ("cpu", "cuda") or (device == "cuda" and not ctranslate2.get_cuda_device_count()):
+            raise ModelError(
+                f'CTranslate2 must have a device that is there, but "{self._device}" is not. Use device = "cpu".'
+            )
+        model = store.find_or_build(self._directory, self._compute)
+        try:
+            return self._open(model)
+        except RuntimeError:
+            if not isinstance(model, Path):
+                raise
+            shutil.rmtree(model, ignore_errors=True)
+            return self._open(store.find_or_build(self._directory, self._compute))
 
     def _open(self, model: Path | Mapping[str, bytes]) -> Any:
         """A worker for each core, each with one thread: for a batch and for a single sentence faster than threads."""
         device, _, index = self._device.partition(":")
         where = {"device": device, "device_index": int(index or 0)}
-        threads = {"inter_threads": cores() if device == "cpu" else 1, "intra_threads": 1, "max_queued_batches": -1}
-        try:
-            if isinstance(model, Path):
-                return ctranslate2.Translator(str(model), **where, **threads, compute_type=self._compute)
-            files = {name: io.BytesIO(content) for name, content in model.items()}
-            return ctranslate2.Translator("model", files=files, **where, **threads, compute_type=self._compute)
-        except (RuntimeError, ValueError) as error:
-            raise ModelError(
-                f"CTranslate2 cannot run {self._directory.path} on device {self._device}; it says: {error}. "
-                'Use device = "cpu", or engine = "torch".'
-            ) from error
+        threads = {"inter_threads": self._workers, "intra_threads": 1, "max_queued_batches": -1}
+        if isinstance(model, Path):
+            return ctranslate2.Translator(str(model), **where, **threads, compute_type=self._compute)
+        files = {name: io.BytesIO(content) for name, content in model.items()}
+        return ctranslate2.Translator("model", files=files, **where, **threads, compute_type=self._compute)
 
 
 def refusal(settings: SearchSettings) -> str | None:
@@ -224,16 +266,14 @@ def _is_final(hypotheses: Sequence[Sequence[str]], limit: int, own_limit: int) -
     return ended and not any(banned in each for each in hypotheses for banned in BANNED)
 
 
-def _groups(limits: Sequence[int], rows: Sequence[int], spread: float) -> Iterator[list[int]]:
-    """Rows whose limits are so close to each other, the longest first."""
-    order = sorted(rows, key=lambda row: -limits[row])
+def _batches(
+    lengths: Sequence[int], limits: Sequence[int], rows: Sequence[int], spread: float, workers: int
+) -> Iterator[list[int]]:
+    """Rows of like lengths and limits, the longest first; small enough that every worker has some."""
+    tokens = min(BATCH_TOKENS, math.ceil(sum(lengths[row] for row in rows) / workers))
+    order = sorted(rows, key=lambda row: (-limits[row], -lengths[row]))
     while order:
-        least = limits[order[0]] / spread
-        group = list(takewhile(lambda row: limits[row] >= least, order))  # noqa: B023
-        yield group
-        order = order[len(group) :]
-
-
-def _batch_tokens(total: int) -> int:
-    """Batches small enough that every core has work."""
-    return max(1, min(BATCH_TOKENS, math.ceil(total / cores())))
+        most, least = max(1, tokens // lengths[order[0]]), limits[order[0]] / spread
+        batch = list(takewhile(lambda row: limits[row] >= least, order[:most]))  # noqa: B023
+        yield batch
+        order = order[len(batch) :]

@@ -70,7 +70,7 @@ def _converted(directory: ModelDirectory, compute: Compute) -> tuple[str, Mappin
     path = directory.path / PARAMETERS
     content = path.read_bytes()
     name = _name(directory, compute, hashlib.sha256(content).hexdigest())
-    return name, convert(directory, parse_parameters(content, path=path), quantize=compute, add_source_eos=False)
+    return name, convert(directory, parse_parameters(content, path=path), quantize=compute)
 
 
 def _name(directory: ModelDirectory, compute: Compute, checksum: str) -> str:

@@ -46,13 +46,8 @@ def convert(
     *,
     quantize: Quantization = "float32",
     positions: int = POSITIONS,
-    add_source_eos: bool = True,
 ) -> dict[str, bytes]:
-    """The files of a CTranslate2 model by name.
-
-    Sources and targets may have so many positions, their end included. With `add_source_eos`, CTranslate2 ends sources
-    itself, and answers one without tokens without asking the model.
-    """
+    """The files of a CTranslate2 model by name. Sources and targets may have so many positions, their end included."""
     settings = transformer(directory)
     tokenizers = directory.tokenizers
     check_parameters(
@@ -71,7 +66,7 @@ def convert(
         "eos_token": SPECIALS[EOS],
         "decoder_start_token": SPECIALS[BOS],
         "add_source_bos": False,
-        "add_source_eos": add_source_eos,
+        "add_source_eos": True,
         "layer_norm_epsilon": 1e-5,
         "multi_query_attention": False,
     }
