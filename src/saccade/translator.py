@@ -5,17 +5,16 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import get_args, overload
 
 from saccade.directory import ModelDirectory
-from saccade.errors import DataError, need_torch
+from saccade.engines.automatic import load_engine
+from saccade.engines.engine import Compute, Engine, EngineName, Traced
+from saccade.errors import DataError, ModelError
+from saccade.search.hypothesis import Hypothesis
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import EOS, SPECIALS, Tokenizer
 from saccade.trace.trace import KINDS, AttentionTrace, Kind, Span, Tokens
-
-if TYPE_CHECKING:
-    from saccade.engines.torch import TorchEngine, Traced
-    from saccade.search.hypothesis import Hypothesis
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +51,25 @@ class Translation:
         return repr_html(traces)
 
 
-def load(path: str | Path, *, device: str = "cpu") -> "Translator":
-    """Open a model directory, or the run directory of a training, to translate with."""
-    directory = ModelDirectory.open(Path(path))
-    need_torch("Translating")
-    from saccade.engines.torch import TorchEngine
+def load(
+    path: str | Path, *, engine: EngineName = "auto", device: str = "cpu", compute: Compute = "float32"
+) -> "Translator":
+    """Open a model directory, or the run directory of a training, to translate with.
 
-    return Translator(directory, TorchEngine.load(directory, device))
+    `auto` runs Transformers on a CPU with CTranslate2, which `compute="int8"` makes smaller and faster, and everything
+    else with torch.
+    """
+    for name, given, known in (("engine", engine, EngineName), ("compute", compute, Compute)):
+        if given not in get_args(known):
+            raise ModelError(f"{name} must be one of {', '.join(get_args(known))}, not {given}.")
+    directory = ModelDirectory.open(Path(path))
+    return Translator(directory, load_engine(directory, engine, device=device, compute=compute))
 
 
 class Translator:
     """A model ready to translate."""
 
-    def __init__(self, directory: ModelDirectory, engine: "TorchEngine") -> None:
+    def __init__(self, directory: ModelDirectory, engine: Engine) -> None:
         self.directory = directory
         self.engine = engine
 
@@ -170,7 +175,7 @@ class Translator:
         """How this model translates unless told otherwise."""
         return self.directory.description.search
 
-    def _translation(self, source: str, hypothesis: "Hypothesis", traced: "Traced | None") -> Translation:
+    def _translation(self, source: str, hypothesis: Hypothesis, traced: Traced | None) -> Translation:
         tokenizers = self.directory.tokenizers
         text, spans = tokenizers.target.decode_with_spans(hypothesis.ids)
         tokens = _pieces(tokenizers.target, hypothesis.ids, text, spans, ends=hypothesis.finished)
@@ -188,7 +193,7 @@ class Translator:
             attention=attention,
         )
 
-    def _attention(self, source: Tokens, target: Tokens, traced: "Traced") -> AttentionTrace:
+    def _attention(self, source: Tokens, target: Tokens, traced: Traced) -> AttentionTrace:
         return AttentionTrace(
             source=source,
             target=target,

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from saccade import __version__
 from saccade.cli.console import note, print_result
-from saccade.cli.options import Beam
+from saccade.cli.options import Beam, ComputeChoice, EngineChoice
 from saccade.cli.submissions import check_counts, check_names, lines, named, of_model
 from saccade.errors import DataError, OutputExists
 from saccade.text.formats.opening import open_text
@@ -56,6 +56,8 @@ def evaluate(
         typer.Option("--language", "-l", help="Target language; the model's own if there is one.", show_default=False),
     ] = None,
     beam: Beam = None,
+    engine: EngineChoice = "auto",
+    compute: ComputeChoice = "float32",
     test: Annotated[
         Literal["bootstrap", "randomization"],
         typer.Option("--test", help="How sure a difference is: paired bootstrap, or approximate randomization."),
@@ -95,6 +97,7 @@ def evaluate(
     """
     from saccade.evaluation.comparison import compare
     from saccade.evaluation.report import Submission
+    from saccade.translator import load
 
     _check_usage(hypotheses, model, source, beam, output)
     if training_text is not None and report_file is None and not as_json:
@@ -115,8 +118,10 @@ def evaluate(
     if models and source is not None and sources is not None:
         languages = {}
         for name, path in models:
-            handed_in[name], languages[name] = of_model(
-                path, sources, references[0], origin=source, beam=beam, attention=report_file is not None
+            translator = load(path, engine=engine, compute=compute)
+            languages[name] = translator.directory.description.target_language
+            handed_in[name] = of_model(
+                translator, sources, references[0], origin=source, beam=beam, attention=report_file is not None
             )
         language = language or _one_language(languages)
     if output is not None:

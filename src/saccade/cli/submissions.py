@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from saccade.cli.console import bar, note
 from saccade.cli.translate import search_settings
-from saccade.errors import DataError, ModelError
+from saccade.errors import DataError, MissingDependency, ModelError
 from saccade.search.settings import SearchSettings
 from saccade.text.formats.opening import open_text
 
@@ -61,14 +61,18 @@ def check_counts(files: Sequence[tuple[Path, Sequence[str]]]) -> None:
 
 
 def of_model(
-    path: Path, sources: list[str], references: list[str], *, origin: Path, beam: int | None, attention: bool
-) -> tuple["Submission", str]:
-    """Translations of a model and what else it says of the reference; and the language that it translates into."""
+    translator: "Translator",
+    sources: list[str],
+    references: list[str],
+    *,
+    origin: Path,
+    beam: int | None,
+    attention: bool,
+) -> "Submission":
+    """Translations of a model and what else it says of the reference."""
     from saccade.evaluation.attention import gaze
     from saccade.evaluation.report import Submission
-    from saccade.translator import load
 
-    translator = load(path)
     settings = search_settings(translator.search, beam)
     remark = no_attention(translator, sources) if attention else ""
     texts, gazes = [], []
@@ -82,15 +86,14 @@ def of_model(
     num_tokens = sum(len(ids) + 1 for ids in encoded)
     loss = -sum(translator.score(sources, references)) / num_tokens
     facts = {"perplexity": math.exp(loss), "tokens": num_tokens, "beam": settings.beam}
-    handed_in = Submission(texts, gazes if looked_at else None, facts, remark)
-    return handed_in, translator.directory.description.target_language
+    return Submission(texts, gazes if looked_at else None, facts, remark)
 
 
 def no_attention(translator: "Translator", sources: Sequence[str]) -> str:
     """Why there is no attention to look at; nothing if there is."""
     try:
         translator.translate(next((text for text in sources if text.strip()), ""), attention=True)
-    except ModelError as error:
+    except (ModelError, MissingDependency) as error:
         return str(error)
     return ""
 
