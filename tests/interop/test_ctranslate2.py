@@ -78,6 +78,8 @@ def fill(spec, settings: TransformerSettings, learned) -> None:
     spec.encoder.embeddings[0].weight = learned.get("source_embedding.weight", target)
     spec.decoder.embeddings.weight = target
     spec.decoder.projection.weight = learned.get("output_embedding.weight", target)
+    if settings.output_bias:
+        spec.decoder.projection.bias = learned["output_bias"]
     for stack, layers, prefix in (
         (spec.encoder, spec.encoder.layer, "encoder"),
         (spec.decoder, spec.decoder.layer, "decoder"),
