@@ -53,8 +53,8 @@ def score(
     sure, possible, total, wanted = counts.sum(axis=0)
     low, high = _interval(_error_rate(_resampled(counts, samples, seed)))
     return AlignmentScore(
-        precision=possible / total if total else 0.0,
-        recall=sure / wanted if wanted else 0.0,
+        precision=float(possible / total) if total else 0.0,
+        recall=float(sure / wanted) if wanted else 0.0,
         error_rate=float(_error_rate(counts.sum(axis=0))),
         low=low,
         high=high,
