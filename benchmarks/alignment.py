@@ -64,8 +64,7 @@ def gold_set(pair: str, data: Path) -> tuple[Sentences, list[Gold]]:
     known = [line.flipped() for line in pharaoh.read(lines(directory / "gold"), origin=str(directory / "gold"))]
     sentences = Sentences(*([line.split() for line in lines(directory / name)] for name in (source, target)))
     sizes = [(len(one), len(other)) for one, other in zip(sentences.sources, sentences.targets, strict=True)]
-    pharaoh.check(known, sizes, origin=str(directory / "gold"))
-    return sentences, known
+    return sentences, pharaoh.within(known, sizes, origin=str(directory / "gold"))[0]
 
 
 def eflomal(command: str, text: Path, pair: str, gold: Sentences, work: Path) -> tuple[Links, Links]:

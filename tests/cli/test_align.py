@@ -137,7 +137,7 @@ def test_a_gold_with_the_target_first(saccade, toy: Path, tmp_path: Path):
     assert (ended.code, ended.stdout) == (1, "")
     assert ended.stderr == (
         f"error: {tmp_path}/gold, line 1: words are counted from 0, source first, but 2-0 is outside a pair of 2 "
-        "source and 3 target words. If its links are target first, turn them (`--flip`); if they are counted from 1, "
+        "source and 3 target words. If they have the target first, turn them (`--flip`); if they are counted from 1, "
         "subtract 1.\n"
     )
 

@@ -41,18 +41,31 @@ def test_anything_else_is_refused_with_file_and_line(part: str):
     )
 
 
-def test_links_to_words_that_are_not_there_are_refused():
+def test_a_slip_is_left_out_and_told():
+    lines = [*["0-0 1p1"] * 50, "0-0 7-1"]
+    found, remarks = pharaoh.within(pharaoh.read(lines), [(2, 2)] * 51, origin="gold")
+    assert found == pharaoh.read([*lines[:-1], "0-0"])
+    assert remarks == [
+        "gold, line 51: words are counted from 0, source first, but 7-1 is outside a pair "
+        "of 2 source and 2 target words"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "others"), [(["0-0", "1p3"], ""), (["0-0", "1p3 9-9"], ", and so are 1 other links")]
+)
+def test_many_links_to_words_that_are_not_there_are_refused(lines: list[str], others: str):
     with pytest.raises(DataError) as caught:
-        pharaoh.check(pharaoh.read(["0-0", "1p3"]), [(1, 1), (4, 3)], origin="gold")
+        pharaoh.within(pharaoh.read(lines), [(1, 1), (4, 3)], origin="gold")
     assert str(caught.value) == (
         "gold, line 2: words are counted from 0, source first, but 1-3 is outside a pair of 4 source and 3 target "
-        "words. If its links are target first, turn them (`--flip`); if they are counted from 1, subtract 1."
+        f"words{others}. If they have the target first, turn them (`--flip`); if they are counted from 1, subtract 1."
     )
 
 
 def test_a_gold_of_another_length_is_refused():
     with pytest.raises(DataError) as caught:
-        pharaoh.check(pharaoh.read(["0-0"]), [(1, 1), (4, 3)], origin="gold")
+        pharaoh.within(pharaoh.read(["0-0"]), [(1, 1), (4, 3)], origin="gold")
     assert str(caught.value) == (
         "gold has 1 lines, but there are 2 sentence pairs. "
         "Line n must hold the links of pair n; a pair without links is a blank line."

@@ -161,7 +161,9 @@ class Pairs:
         if flip:
             known = [line.flipped() for line in known]
         sizes = [(len(one), len(other)) for one, other in zip(sources, targets, strict=True)]
-        pharaoh.check(known, sizes, origin=str(gold))
+        known, remarks = pharaoh.within(known, sizes, origin=str(gold))
+        for remark in remarks:
+            note(f"{remark}; left out")
         return cls(sources, targets, known)
 
     @property

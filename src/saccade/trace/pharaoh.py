@@ -46,21 +46,34 @@ def read(lines: Iterable[str], *, origin: str = "the alignment") -> list[Gold]:
     return [_line(line, f"{origin}, line {number}") for number, line in enumerate(lines, start=1)]
 
 
-def check(gold: Sequence[Gold], sizes: Sequence[tuple[int, int]], *, origin: str = "the alignment") -> None:
-    """Refuse links to words that are not there; `sizes` are the numbers of source and target words of each pair."""
+def within(
+    gold: Sequence[Gold], sizes: Sequence[tuple[int, int]], *, origin: str = "the alignment"
+) -> tuple[list[Gold], list[str]]:
+    """The links to words that are there, and a remark on each other one; `sizes` counts source and target words.
+
+    Public gold files have slips, which are left out. Where more than one link in a hundred is outside, the file is of
+    another make than was thought, and is refused.
+    """
     if len(gold) != len(sizes):
         raise DataError(
             f"{origin} has {len(gold)} lines, but there are {len(sizes)} sentence pairs. "
             "Line n must hold the links of pair n; a pair without links is a blank line."
         )
+    kept, remarks = [], []
     for number, (line, (sources, targets)) in enumerate(zip(gold, sizes, strict=True), start=1):
-        for source, target in sorted(line.possible):
-            if source >= sources or target >= targets:
-                raise DataError(
-                    f"{origin}, line {number}: words are counted from 0, source first, but {source}-{target} is "
-                    f"outside a pair of {sources} source and {targets} target words. If its links are target "
-                    "first, turn them (`--flip`); if they are counted from 1, subtract 1."
-                )
+        outside = {link for link in line.possible if link[0] >= sources or link[1] >= targets}
+        kept.append(Gold(line.sure - outside, line.possible - outside))
+        remarks += [
+            f"{origin}, line {number}: words are counted from 0, source first, but {source}-{target} is outside a pair "
+            f"of {sources} source and {targets} target words"
+            for source, target in sorted(outside)
+        ]
+    if 100 * len(remarks) > sum(len(line.possible) for line in gold):
+        raise DataError(
+            f"{remarks[0]}{f', and so are {len(remarks) - 1} other links' if len(remarks) > 1 else ''}. "
+            "If they have the target first, turn them (`--flip`); if they are counted from 1, subtract 1."
+        )
+    return kept, remarks
 
 
 def _line(line: str, where: str) -> Gold:
