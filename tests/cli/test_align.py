@@ -85,7 +85,7 @@ def test_chosen_heads_find_the_words_and_beat_the_diagonal(saccade, toy: Path):
     """Three words turned round: the diagonal has the middle one only, an error rate of 2/3."""
     ended = saccade("align", *files(toy), *dev(toy), "--gold", toy / "test.gold", "--json")
     assert ended.code == 0
-    assert ended.stderr.startswith("Looking at heads 1:")
+    assert ended.stderr.startswith("Chosen: --heads 1:")
     found = json.loads(ended.stdout)
     assert found["this_model"]["error_rate"] < 0.1
     assert found["diagonal"]["error_rate"] == pytest.approx(2 / 3)
@@ -95,8 +95,7 @@ def test_chosen_heads_find_the_words_and_beat_the_diagonal(saccade, toy: Path):
 
 def test_what_was_chosen_can_be_said(saccade, toy: Path):
     chosen = saccade("align", *files(toy), *dev(toy))
-    heads, rows = chosen.stderr.removeprefix("Looking at heads ").split()
-    said = saccade("align", *files(toy), "--heads", heads, "--rows", rows)
+    said = saccade("align", *files(toy), *chosen.stderr.removeprefix("Chosen: ").split())
     assert (said.code, said.stderr) == (0, "")
     assert said.stdout == chosen.stdout
 
@@ -115,7 +114,7 @@ def test_two_directions_choose_by_agreement(method: str, saccade, toy: Path):
         *("align", *files(toy), "--reverse", toy / "de-en", "--method", method, "--gold", toy / "test.gold", "--json")
     )
     assert ended.code == 0
-    assert ", and back at " in ended.stderr
+    assert "; and for the reverse model --heads " in ended.stderr
     assert json.loads(ended.stdout)["this_model"]["error_rate"] < 0.15
 
 
@@ -200,8 +199,11 @@ def test_a_head_that_is_not_there_is_refused(saccade, toy: Path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--heads", "1:1", "--reverse", "m"], "--heads and --rows say what --choose and --reverse"),
-        (["--rows", "reads", "--choose", "a", "b", "c"], "--heads and --rows say what --choose and --reverse"),
+        (["--heads", "1:1", "--reverse", "m"], "--heads, --rows and --balance say what --choose or --reverse"),
+        (
+            ["--rows", "reads", "--choose", "a", "b", "c"],
+            "--heads, --rows and --balance say what --choose or --reverse",
+        ),
         (["--json"], "--json prints scores, which need --gold"),
     ],
 )

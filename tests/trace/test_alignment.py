@@ -11,6 +11,7 @@ from saccade.errors import SaccadeError
 from saccade.trace.alignment import (
     METHODS,
     Reading,
+    balanced,
     between_words,
     flipped,
     links,
@@ -115,18 +116,18 @@ def test_the_row_that_reads_a_token_comes_after_the_one_that_predicts_it():
 
 def test_all_that_is_worth_trying():
     one, two = np.full((1, 2, 2), 0.5), np.full((2, 2, 2), 0.5)
-    assert [name for name, reading in readings(trace(one)) if reading.rows == "reads"] == ["layer 1"]
-    found = [name for name, reading in readings(trace(two, two)) if reading.rows == "reads"]
+    assert [name for name, reading in readings(trace(one)) if reading == Reading(reading.heads)] == ["layer 1"]
+    found = [name for name, reading in readings(trace(two, two)) if reading == Reading(reading.heads)]
     assert found[:3] == ["all layers", "layer 1", "layer 2"]
     assert found[3:] == ["layer 1, head 1", "layer 1, head 2", "layer 2, head 1", "layer 2, head 2"]
-    assert len(list(readings(trace(two, two)))) == 2 * len(found)
+    assert len({reading for _, reading in readings(trace(two, two))}) == 4 * len(found), "rows, and balance"
 
 
 def test_heads_are_written_as_they_are_read():
     assert parse_heads("all") is None
     for heads in ("1:1", "2:1,2:3"):
-        assert str(Reading(parse_heads(heads), "reads")) == f"{heads} reads"
-    assert str(Reading()) == "all predicts"
+        assert str(Reading(parse_heads(heads), "reads", balanced=True)) == f"--heads {heads} --rows reads --balance"
+    assert str(Reading()) == "--heads all --rows predicts"
 
 
 @pytest.mark.parametrize("text", ["", "1", "0:1", "1:0", "1:2:3", "a:b", "1:1,"])
@@ -179,6 +180,13 @@ def test_a_word_without_tokens_has_no_weights():
     found = between_words(np.ones((1, 1)), np.ones((1, 1)), np.array([[0.0, 1.0]]))
     assert found.tolist() == [[0.0], [1.0]]
     assert links(found) == [(0, 1)]
+
+
+def test_balance_by_hand():
+    """The last source word attracts both target words, the first has something from one of them only."""
+    matrix = np.array([[0.4, 0.0, 0.6], [0.1, 0.0, 0.9]])
+    assert balanced(matrix) == pytest.approx(np.array([[0.8, 0, 0.4], [0.2, 0, 0.6]]))
+    assert (links(matrix), links(balanced(matrix))) == ([(2, 0), (2, 1)], [(0, 0), (2, 1)])
 
 
 def test_words_are_linked_if_any_of_their_tokens_are():

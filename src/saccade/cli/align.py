@@ -65,6 +65,12 @@ def align(
             show_default=False,
         ),
     ] = None,
+    balance: Annotated[
+        bool,
+        typer.Option(
+            "--balance", help="Divide weights by all that their source word gets: against words that attract everybody."
+        ),
+    ] = False,
     threshold: Annotated[
         float | None,
         typer.Option(
@@ -80,7 +86,7 @@ def align(
         typer.Option(
             "--choose",
             metavar="SOURCE TARGET GOLD",
-            help="Choose heads and rows on these files; not on those that are to be measured.",
+            help="Choose heads, rows and balance on these files; not on those that are to be measured.",
             show_default=False,
         ),
     ] = None,
@@ -104,8 +110,8 @@ def align(
 
     `saccade align -m runs/en-de -s a.en -t a.de --choose dev.en dev.de dev.gold --gold a.gold`
     """
-    if (heads or rows) and (choose or reverse):
-        raise typer.BadParameter("--heads and --rows say what --choose and --reverse would find out: give one of them")
+    if (heads or rows or balance) and (choose or reverse):
+        raise typer.BadParameter("--heads, --rows and --balance say what --choose or --reverse would find out")
     if as_json and gold is None:
         raise typer.BadParameter("--json prints scores, which need --gold")
     if output is not None and output.exists():
@@ -122,9 +128,9 @@ def align(
     elif reverse is not None:
         readings = models.chosen_by_agreement(known)
     else:
-        readings = Reading(parse_heads(heads or "all"), rows or "predicts"), None
+        readings = Reading(parse_heads(heads or "all"), rows or "predicts", balance), None
     if choose or reverse:
-        note("Looking at heads " + ", and back at ".join(str(reading) for reading in readings if reading))
+        note("Chosen: " + "; and for the reverse model ".join(str(reading) for reading in readings if reading))
     found = measured.spread(models.links(known, readings))
     lines = "".join(pharaoh.write(links) + "\n" for links in found)
     if output is not None:
@@ -286,9 +292,11 @@ def _score_table(scores: "dict[str, AlignmentScore]") -> Any:
 
 
 def _layer_table(tried: "list[Tried]") -> Any:
-    """Every layer and head, in their order, with rows of both kinds beside each other."""
+    """Every layer and head, in their order, with the ways of reading them beside each other."""
     rates: dict[str, dict[str, float]] = {}
     for each in sorted(tried, key=lambda each: (each.reading.heads is not None, each.name)):
-        rates.setdefault(each.name, {})[each.reading.rows] = each.error_rate
-    lines = [(name, f"{found['predicts']:.3f}", f"{found['reads']:.3f}") for name, found in rates.items()]
-    return table("AER of each layer and head, arg-max", ["", "predicts", "reads"], lines)
+        column = f"{each.reading.rows}{', balanced' if each.reading.balanced else ''}"
+        rates.setdefault(each.name, {})[column] = each.error_rate
+    columns = ["predicts", "predicts, balanced", "reads", "reads, balanced"]
+    lines = [(name, *(f"{found[column]:.3f}" for column in columns)) for name, found in rates.items()]
+    return table("AER of each layer and head, by arg-max", ["", *columns], lines)

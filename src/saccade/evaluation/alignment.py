@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.errors import DataError
-from saccade.trace.alignment import Link, Reading, between_words, flipped, links, links_above, readings
+from saccade.trace.alignment import Link, Reading, balanced, between_words, flipped, links, links_above, readings
 from saccade.trace.pharaoh import Gold
 from saccade.trace.trace import AttentionTrace, Matrix
 
@@ -106,7 +106,8 @@ class Aligned:
 
     def weights(self, reading: Reading) -> Matrix:
         """Target words × source words."""
-        return between_words(reading.weights(self.trace), self.source, self.target)
+        weights = between_words(reading.weights(self.trace), self.source, self.target)
+        return balanced(weights) if reading.balanced else weights
 
     def links(self, reading: Reading, threshold: float | None = None) -> list[Link]:
         """Links from source words to target words: by arg-max, or all of so much weight."""

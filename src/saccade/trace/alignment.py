@@ -93,6 +93,8 @@ class Reading:
     heads: tuple[tuple[int, int], ...] | None = None
     """Pairs (layer, head), counted from 0, whose weights are averaged; all of them when None."""
     rows: Rows = "predicts"
+    balanced: bool = False
+    """Whether weights between words are `balanced` before links are read off them."""
 
     def weights(self, trace: AttentionTrace) -> Matrix:
         """Target tokens × source tokens. With `reads`, a last token that no step has read gets zeros."""
@@ -103,9 +105,9 @@ class Reading:
         return matrix if self.rows == "predicts" else np.concatenate([matrix[1:], np.zeros_like(matrix[:1])])
 
     def __str__(self) -> str:
-        """As people count, from 1: `2:1,2:3 reads`."""
+        """As the command line has it, counted from 1: `--heads 2:1,2:3 --rows reads --balance`."""
         heads = "all" if self.heads is None else ",".join(f"{layer + 1}:{head + 1}" for layer, head in self.heads)
-        return f"{heads} {self.rows}"
+        return f"--heads {heads} --rows {self.rows}{' --balance' if self.balanced else ''}"
 
 
 def parse_heads(text: str) -> tuple[tuple[int, int], ...] | None:
@@ -125,7 +127,9 @@ def parse_heads(text: str) -> tuple[tuple[int, int], ...] | None:
 
 
 def readings(trace: AttentionTrace) -> Iterator[tuple[str, Reading]]:
-    """All that is worth trying, by name: the mean of all heads, of each layer, and each head; rows of both kinds."""
+    """All that is worth trying, by name: the mean of all heads, of each layer, and each head; with either kind of rows,
+    balanced or not.
+    """
     layers = [[(at, head) for head in range(layer.num_heads)] for at, layer in enumerate(trace.of("cross"))]
     named: dict[str, tuple[tuple[int, int], ...] | None] = {}
     if len(layers) > 1:
@@ -138,6 +142,7 @@ def readings(trace: AttentionTrace) -> Iterator[tuple[str, Reading]]:
     for name, chosen in named.items():
         for rows in get_args(Rows):
             yield name, Reading(chosen, rows)
+            yield name, Reading(chosen, rows, balanced=True)
 
 
 def shares(spans: Sequence[Span], words: Sequence[Span]) -> Matrix:
@@ -166,6 +171,16 @@ def between_words(matrix: Matrix, source: Matrix, target: Matrix) -> Matrix:
     totals = target.sum(axis=0)[:, None]
     mean = np.divide(target.T, totals, out=np.zeros_like(target.T), where=totals > 0)
     return np.asarray(mean @ matrix @ source)
+
+
+def balanced(matrix: Matrix) -> Matrix:
+    """Every weight as a share of all that its source word gets, from the whole target.
+
+    Words that attract everybody, such as the full stop at the end, thereby lose to those that only one target word
+    looks at.
+    """
+    totals = matrix.sum(axis=0, keepdims=True)
+    return np.divide(matrix, totals, out=np.zeros_like(matrix), where=totals > 0)
 
 
 def links_between_words(pairs: Iterable[Link], source: Matrix, target: Matrix) -> list[Link]:
