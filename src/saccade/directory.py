@@ -78,6 +78,12 @@ class ModelDirectory:
             )
         return cls(path, description, tokenizers)
 
+    @property
+    def name(self) -> str:
+        """What people call the model: the name of its directory, or of the one that its run lies in."""
+        parts = self.path.resolve().parts
+        return next((part for part in reversed(parts) if part not in ("model", "run")), parts[-1])
+
     def parameters(self) -> dict[str, NDArray[Any]]:
         """All parameters by name."""
         return read_parameters(self.path / PARAMETERS)

@@ -5,7 +5,7 @@ SaccadeError
 ├── DataError           corpora and input files: missing, unequal, empty, not UTF-8
 ├── ModelError          a model directory that is none, is damaged, of a newer version or of another kind
 ├── CheckpointError     a run's checkpoint that was cut short or damaged
-├── TrainingError       a training that cannot go on, as its loss or gradients are not finite
+├── TrainingError       a training that cannot go on: its numbers are not finite, or another one writes to its run
 ├── OutputExists        an output path that exists already
 ├── WorkerLost          a process that helped with the work and was ended by the system
 └── MissingDependency   an optional package, such as PyTorch, that is not installed

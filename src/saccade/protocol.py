@@ -1,6 +1,5 @@
 """What a search needs of a model (`Decodes`) and what training needs of it (`Learns`); no model class is known here."""
 
-from collections.abc import Mapping
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from jaxtyping import Float, Int
@@ -11,14 +10,6 @@ State = TypeVar("State")
 Pairs = TypeVar("Pairs", contravariant=True)
 
 
-class Step(NamedTuple):
-    """What one decoding position gives."""
-
-    log_probs: Float[Tensor, "rows vocab"]
-    weights: Mapping[str, Float[Tensor, "rows heads source"]]
-    """What each layer attended to in the source, by name; empty unless asked for."""
-
-
 @runtime_checkable  # so that the shape checks of the tests can look at it
 class Decodes(Protocol[Memory, State]):
     """A model that writes one token at a time: all that a search may know of it."""
@@ -27,8 +18,8 @@ class Decodes(Protocol[Memory, State]):
         """The state before the first token, one row per sentence of the memory."""
         ...
 
-    def step(self, last: Int[Tensor, " rows"], state: State, *, weights: bool = False) -> tuple[Step, State]:
-        """Read the last token of every row and say what may follow."""
+    def step(self, last: Int[Tensor, " rows"], state: State) -> tuple[Float[Tensor, "rows vocab"], State]:
+        """Read the last token of every row and say what may follow: the log-probability of every token."""
         ...
 
     def pick(self, state: State, rows: Int[Tensor, " picked"]) -> State:

@@ -35,7 +35,14 @@ class Recipe:
                 'model.embeddings = "shared" needs one vocabulary for both languages, but tokenizer.shared is false. '
                 'Set tokenizer.shared = true, or model.embeddings = "tied"'
             )
-        if isinstance(self.model, RecurrentSettings) and self.model.attention.score == "location":
+        if not isinstance(self.model, RecurrentSettings):
+            return
+        if self.model.attention.positions == "hard" and self.training.consistency:
+            raise ValueError(
+                'training.consistency must be 0 with model.attention.positions = "hard": two readings that look at '
+                "different words by chance are not to agree"
+            )
+        if self.model.attention.score == "location":
             attention, longest = self.model.attention, self.data.max_tokens + 1
             if attention.num_positions < longest and not attention.truncates:
                 raise ValueError(

@@ -1,20 +1,22 @@
 """Text in, translation out: normalise → tokenize → search → tokens → text. What most users import."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from saccade.directory import ModelDirectory
-from saccade.errors import need_torch
+from saccade.errors import DataError, need_torch
 from saccade.search.settings import SearchSettings
-from saccade.trace.trace import AttentionTrace, Layer, Tokens
+from saccade.text.normalize import normalize
+from saccade.text.tokenizer import EOS, SPECIALS, Tokenizer
+from saccade.trace.trace import KINDS, AttentionTrace, Kind, Span, Tokens
 
 if TYPE_CHECKING:
-    from saccade.engines.torch import TorchEngine
+    from saccade.engines.torch import TorchEngine, Traced
     from saccade.search.hypothesis import Hypothesis
-
-END = "</s>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Translation:
     tokens: tuple[str, ...] = ()
     """The tokens that the translation was written in."""
     attention: AttentionTrace | None = field(default=None, repr=False, compare=False)
-    """What each token was attending to; None unless asked for."""
+    """What was attended to, in every layer and head; None unless asked for."""
     alternatives: tuple["Translation", ...] = field(default=(), repr=False)
     """The next best ones, if more than one was asked for."""
     notes: tuple[str, ...] = ()
@@ -40,6 +42,15 @@ class Translation:
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page of its attention and that of its alternatives, or the text alone."""
+        traces = [each.attention for each in (self, *self.alternatives) if each.attention is not None]
+        if not traces:
+            return f"<p>{escape(self.text)}</p>"
+        from saccade.trace.notebook import repr_html  # type: ignore[import-not-found]
+
+        return str(repr_html(traces))
 
 
 def load(path: str | Path, *, device: str = "cpu") -> "Translator":
@@ -87,19 +98,24 @@ class Translator:
     ) -> Translation | list[Translation]:
         """Translate one text or many; the n-th translation belongs to the n-th text, blank ones included.
 
-        `search` is the model's own unless given. `advanced` is told how many more texts are done.
+        `search` is the model's own unless given. `advanced` is told how many more texts are done. `attention` changes
+        neither texts nor scores: what was found is decoded once more, by force, and then listened to.
         """
         if isinstance(texts, str):
             return self.translate([texts], search=search, attention=attention)[0]
+        if attention:
+            self.engine.need_attention()
         sources = self.directory.tokenizers.source.encode_many(texts)
         real = [row for row, source in enumerate(sources) if source]
         advanced(len(texts) - len(real))
-        found = self.engine.translate(
-            [sources[row] for row in real], search or self.search, weights=attention, advanced=advanced
-        )
+        found = self.engine.translate([sources[row] for row in real], search or self.search, advanced=advanced)
+        traced: Iterator[Traced | None] = repeat(None)
+        if attention:
+            pairs = [(sources[row], each.ids) for row, several in zip(real, found, strict=True) for each in several]
+            traced = iter(self.engine.trace([source for source, _ in pairs], [target for _, target in pairs]))
         translations = [Translation(text, "") for text in texts]
         for row, hypotheses in zip(real, found, strict=True):
-            best, *others = (self._translation(texts[row], sources[row], each) for each in hypotheses)
+            best, *others = (self._translation(texts[row], each, next(traced)) for each in hypotheses)
             translations[row] = replace(best, alternatives=tuple(others), notes=self._notes(sources[row]))
         return translations
 
@@ -108,34 +124,79 @@ class Translator:
         tokenizers = self.directory.tokenizers
         return self.engine.score(tokenizers.source.encode_many(sources), tokenizers.target.encode_many(targets))
 
+    @overload
+    def trace(self, sources: str, targets: str, *, kinds: Collection[Kind] = ...) -> AttentionTrace: ...
+
+    @overload
+    def trace(
+        self,
+        sources: list[str],
+        targets: list[str],
+        *,
+        kinds: Collection[Kind] = ...,
+        advanced: Callable[[int], None] = ...,
+    ) -> list[AttentionTrace]: ...
+
+    def trace(
+        self,
+        sources: str | list[str],
+        targets: str | list[str],
+        *,
+        kinds: Collection[Kind] = KINDS,
+        advanced: Callable[[int], None] = lambda _: None,
+    ) -> AttentionTrace | list[AttentionTrace]:
+        """What the model attends to when it has to write a known translation: of one pair or of many.
+
+        For many pairs, ask for the `kinds` that you need: the weights of all take much memory.
+        """
+        if isinstance(sources, str) or isinstance(targets, str):
+            return self.trace([str(sources)], [str(targets)], kinds=kinds)[0]
+        if len(sources) != len(targets):
+            raise DataError(
+                f"Every source must have one target, but there are {len(sources)} sources and {len(targets)} targets."
+            )
+        tokenizers = self.directory.tokenizers
+        read = [_tokens(tokenizers.source, text) for text in sources]
+        written = [_tokens(tokenizers.target, text) for text in targets]
+        traced = self.engine.trace(
+            [ids for ids, _ in read], [ids for ids, _ in written], kinds=kinds, advanced=advanced
+        )
+        return [
+            self._attention(source, target, each)
+            for (_, source), (_, target), each in zip(read, written, traced, strict=True)
+        ]
+
     @property
     def search(self) -> SearchSettings:
         """How this model translates unless told otherwise."""
         return self.directory.description.search
 
-    def _translation(self, text: str, source: list[int], hypothesis: "Hypothesis") -> Translation:
-        target = self.directory.tokenizers.target
-        tokens = tuple(target.piece(id) for id in hypothesis.ids)
+    def _translation(self, source: str, hypothesis: "Hypothesis", traced: "Traced | None") -> Translation:
+        tokenizers = self.directory.tokenizers
+        text, spans = tokenizers.target.decode_with_spans(hypothesis.ids)
+        tokens = _pieces(tokenizers.target, hypothesis.ids, text, spans, ends=hypothesis.finished)
+        attention = None
+        if traced is not None:
+            _, read = _tokens(tokenizers.source, source)
+            attention = self._attention(read, tokens, traced.first(len(tokens)))
+            attention = replace(attention, score=hypothesis.score, log_prob=hypothesis.log_prob)
         return Translation(
-            source=text,
-            text=target.decode(hypothesis.ids),
+            source=source,
+            text=text,
             score=hypothesis.score,
             log_prob=hypothesis.log_prob,
-            tokens=tokens,
-            attention=self._trace(source, tokens, hypothesis) if hypothesis.weights else None,
+            tokens=tokens.tokens[: len(hypothesis.ids)],
+            attention=attention,
         )
 
-    def _trace(self, source: list[int], tokens: tuple[str, ...], hypothesis: "Hypothesis") -> AttentionTrace:
-        pieces = tuple(self.directory.tokenizers.source.piece(id) for id in source)
+    def _attention(self, source: Tokens, target: Tokens, traced: "Traced") -> AttentionTrace:
         return AttentionTrace(
-            source=Tokens((*pieces, END)),
-            target=Tokens((*tokens, END) if hypothesis.finished else tokens),
-            layers=tuple(
-                Layer(name, "cross", weights[..., : len(source) + 1].float().cpu().numpy())
-                for name, weights in hypothesis.weights.items()
-            ),
-            score=hypothesis.score,
-            log_prob=hypothesis.log_prob,
+            source=source,
+            target=target,
+            layers=traced.layers,
+            model=self.directory.name,
+            log_prob=sum(traced.token_log_probs),
+            token_log_probs=traced.token_log_probs,
         )
 
     def _notes(self, source: list[int]) -> tuple[str, ...]:
@@ -146,3 +207,18 @@ class Translator:
             f"has {len(source)} tokens, but the model was trained on at most {longest}: "
             "check this translation, or split the text into sentences",
         )
+
+
+def _tokens(tokenizer: Tokenizer, text: str) -> tuple[tuple[int, ...], Tokens]:
+    """A text as the model reads it: its ids, and its tokens with their end."""
+    encoded = tokenizer.encode_with_spans(text)
+    return encoded.ids, _pieces(tokenizer, encoded.ids, normalize(text), encoded.spans)
+
+
+def _pieces(
+    tokenizer: Tokenizer, ids: Iterable[int], text: str, spans: tuple[Span, ...], *, ends: bool = True
+) -> Tokens:
+    pieces = tuple(tokenizer.piece(id) for id in ids)
+    if not ends:
+        return Tokens(pieces, text, spans)
+    return Tokens((*pieces, SPECIALS[EOS]), text, (*spans, (len(text), len(text))))

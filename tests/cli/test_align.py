@@ -142,12 +142,12 @@ def test_a_gold_with_the_target_first(saccade, toy: Path, tmp_path: Path):
 
 
 def test_blank_lines_have_no_links_and_others_keep_their_place(saccade, toy: Path, tmp_path: Path):
-    (tmp_path / "a.en").write_text("cat dog fox\n\nbee ant ant\nlion\n")
-    (tmp_path / "a.de").write_text("Fuchs Hund Katze\nBiene\n \nLöwe\n")
-    (tmp_path / "gold").write_text("0-2\n\n\n0-0\n")
+    (tmp_path / "a.en").write_text("cat dog fox\n\nbee ant ant\nlion\n\u200b\n", "utf-8")
+    (tmp_path / "a.de").write_text("Fuchs Hund Katze\nBiene\n \nLöwe\nHund\n", "utf-8")
+    (tmp_path / "gold").write_text("0-2\n\n\n0-0\n\n")
     arguments = ["-m", toy / "en-de", "-s", tmp_path / "a.en", "-t", tmp_path / "a.de"]
     lines = saccade("align", *arguments).stdout.split("\n")
-    assert lines[1:] == ["", "", "0-0", ""]
+    assert lines[1:] == ["", "", "0-0", "", ""]
     assert len(lines[0].split()) == 3
     assert saccade("align", *arguments, "--gold", tmp_path / "gold").code == 0
 

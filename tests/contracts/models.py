@@ -6,6 +6,7 @@ from functools import cache
 
 import torch
 
+from saccade.data.batch import Batch, collate
 from saccade.models.build import Model, build
 from saccade.models.settings import (
     AttentionSettings,
@@ -15,6 +16,10 @@ from saccade.models.settings import (
     TransformerSettings,
 )
 from saccade.text.tokenizer import Tokenizer, Tokenizers, TokenizerSettings
+from saccade.training.loss import smoothed_loss_chunked
+
+SOURCES = [[4, 5, 6, 7, 8], [9], [], [10, 4, 9, 5], [6, 6, 6]]
+TARGETS = [[4, 9, 5], [10, 4, 8, 7, 6, 5], [7], [], [5, 5]]
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ def every_model() -> dict[str, Tiny]:
             _recurrent("fixed", cell="lstm", bidirectional=False, reverses_source=True, layers=2), shared
         ),
         "first state alone": Tiny(_recurrent("none", attend="after", bidirectional=False, cell="lstm"), shared),
-        "bahdanau": Tiny(_recurrent(readout="maxout"), separate),
+        "bahdanau": Tiny(_recurrent(readout="maxout", embeddings="tied"), separate),
         "bahdanau, reversed": Tiny(_recurrent(bidirectional=False, reverses_source=True), shared),
         "bahdanau, LSTM": Tiny(_recurrent(cell="lstm", layers=2), shared),
         "bahdanau, Elman": Tiny(_recurrent(cell="rnn"), shared),
@@ -88,6 +93,27 @@ def every_model() -> dict[str, Tiny]:
         ),
         "luong, local-p": Tiny(_recurrent("local-p", attend="after", score="general", window=2), shared),
     }
+
+
+@cache
+def taught_model(name: str) -> Model:
+    """A model that has learned to end its sentences, in eval mode again; not to be changed."""
+    model = every_model()[name].build()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(40):
+        optimizer.zero_grad()
+        loss(model, whole_batch()).backward()
+        optimizer.step()
+    return model
+
+
+def whole_batch() -> Batch:
+    return collate(SOURCES, TARGETS)
+
+
+def loss(model: Model, batch: Batch) -> torch.Tensor:
+    hidden, target = model(batch)[batch.target_mask], batch.target[batch.target_mask]
+    return smoothed_loss_chunked(hidden, model.output_weight, target, 0.1)
 
 
 ATTENTION = {field.name for field in fields(AttentionSettings)}

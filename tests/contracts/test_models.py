@@ -5,24 +5,20 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.contracts.models import Tiny, every_model
+from tests.contracts.models import SOURCES, TARGETS, Tiny, every_model, loss, taught_model, whole_batch
 
 from saccade import directory
 from saccade.data.batch import Batch, collate
 from saccade.directory import Description, ModelDirectory
 from saccade.engines import torch as engines
 from saccade.engines.torch import TorchEngine
-from saccade.errors import ModelError
 from saccade.models.build import Model
 from saccade.models.settings import RecurrentSettings
 from saccade.nn.capture import capture
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import EOS
 from saccade.training.checkpoint import parameters
-from saccade.training.loss import smoothed_loss_chunked
 
-SOURCES = [[4, 5, 6, 7, 8], [9], [], [10, 4, 9, 5], [6, 6, 6]]
-TARGETS = [[4, 9, 5], [10, 4, 8, 7, 6, 5], [7], [], [5, 5]]
 EXACT = {"rtol": 0.0, "atol": 1e-10}
 
 
@@ -41,16 +37,9 @@ def attending(request: pytest.FixtureRequest) -> Model:
     return every_model()[request.param].build()
 
 
-@pytest.fixture(scope="module", params=every_model())
+@pytest.fixture(params=every_model())
 def taught(request: pytest.FixtureRequest) -> Model:
-    """A model that has learned to end its sentences, in eval mode again; not to be changed."""
-    model = every_model()[request.param].build()
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
-    for _ in range(40):
-        optimizer.zero_grad()
-        loss(model, whole_batch()).backward()
-        optimizer.step()
-    return model
+    return taught_model(request.param)
 
 
 def chooses(model: Model, parameter: str) -> bool:
@@ -68,17 +57,8 @@ def weights_may_sum_to(model: Model) -> str:
     return "any" if attention.gaussian or attention.positions == "local-p" else "one or zero"
 
 
-def whole_batch() -> Batch:
-    return collate(SOURCES, TARGETS)
-
-
 def log_probs(model: Model, batch: Batch) -> torch.Tensor:
     return model.logits(model(batch)).log_softmax(dim=-1)
-
-
-def loss(model: Model, batch: Batch) -> torch.Tensor:
-    hidden, target = model(batch)[batch.target_mask], batch.target[batch.target_mask]
-    return smoothed_loss_chunked(hidden, model.output_weight, target, 0.1)
 
 
 def masked_out(batch: Batch, row: int) -> Batch:
@@ -88,19 +68,27 @@ def masked_out(batch: Batch, row: int) -> Batch:
     return replace(batch, source_mask=mask)
 
 
-def stepped(model: Model, batch: Batch, *, weights: bool = False):
+def stepped(model: Model, batch: Batch) -> list[torch.Tensor]:
     """What each step says when the known target is read token by token."""
     state = model.start(model.encode(batch))
-    steps = []
+    said = []
     for last in batch.prefix.T:
-        step, state = model.step(last, state, weights=weights)
-        steps.append(step)
-    return steps
+        log_probs, state = model.step(last, state)
+        said.append(log_probs)
+    return said
+
+
+def heard_in_steps(model: Model, batch: Batch) -> list[dict[str, torch.Tensor]]:
+    """What each step attends to in the source."""
+    with capture(model) as heard:
+        stepped(model, batch)
+    cross = {name: calls for name, calls in heard.weights.items() if name.endswith("cross_attention")}
+    return [{name: calls[step][:, :, 0] for name, calls in cross.items()} for step in range(batch.prefix.shape[1])]
 
 
 def test_stepping_equals_teacher_forcing(model: Model):
     batch = whole_batch()
-    together = torch.stack([step.log_probs for step in stepped(model, batch)], dim=1)
+    together = torch.stack(stepped(model, batch), dim=1)
     expected = log_probs(model, batch)
     torch.testing.assert_close(together[batch.target_mask], expected[batch.target_mask], **EXACT)
     torch.testing.assert_close(expected.exp().sum(dim=-1), torch.ones(batch.prefix.shape, dtype=torch.float64), **EXACT)
@@ -145,15 +133,16 @@ def test_pick_reorders_repeats_and_drops_rows(model: Model):
     rows = torch.tensor([2, 0, 0, 4])
     last = torch.tensor([5, 6, 4, 7, 9])
 
-    whole, _ = model.step(last, state, weights=model.settings.attends)
-    picked, after = model.step(last[rows], model.pick(state, rows), weights=model.settings.attends)
-    torch.testing.assert_close(picked.log_probs, whole.log_probs[rows], **EXACT)
-    for name, weights in whole.weights.items():
-        torch.testing.assert_close(picked.weights[name], weights[rows], **EXACT)
+    with capture(model) as heard:
+        whole, _ = model.step(last, state)
+        picked, after = model.step(last[rows], model.pick(state, rows))
+    torch.testing.assert_close(picked, whole[rows], **EXACT)
+    for of_all, of_picked in heard.weights.values():
+        torch.testing.assert_close(of_picked, of_all[rows], **EXACT)
 
     # Rows that were one can go their own ways.
     again, _ = model.step(torch.tensor([4, 4, 5, 4]), after)
-    assert not torch.allclose(again.log_probs[1], again.log_probs[2])
+    assert not torch.allclose(again[1], again[2])
 
 
 def test_a_state_can_be_used_twice(model: Model):
@@ -161,34 +150,23 @@ def test_a_state_can_be_used_twice(model: Model):
     _, state = model.step(batch.prefix[:, 0], model.start(model.encode(batch)))
     first, _ = model.step(batch.prefix[:, 1], state)
     second, _ = model.step(batch.prefix[:, 1], state)
-    assert torch.equal(first.log_probs, second.log_probs)
+    assert torch.equal(first, second)
 
 
-def test_weights_are_given_or_refused(model: Model):
-    state = model.start(model.encode(whole_batch()))
-    if model.settings.attends:
-        assert model.step(torch.full((len(SOURCES),), 4), state, weights=True)[0].weights
-        return
-    with pytest.raises(ModelError, match="has no attention: its decoder reads the source as one vector"):
-        model.step(torch.full((len(SOURCES),), 4), state, weights=True)
-
-
-def test_asking_for_weights_changes_nothing(attending: Model):
+def test_listening_changes_nothing(attending: Model):
     model, batch = attending, whole_batch()
     expected = model(batch)
     with capture(model):
         torch.testing.assert_close(model(batch), expected, **EXACT)
-    for asked, plain in zip(stepped(model, batch, weights=True), stepped(model, batch), strict=True):
-        torch.testing.assert_close(asked.log_probs, plain.log_probs, **EXACT)
-        assert asked.weights
-        assert not plain.weights
+        listened = stepped(model, batch)
+    torch.testing.assert_close(listened, stepped(model, batch), **EXACT)
 
 
 def test_weights_are_a_distribution_over_the_real_source(attending: Model):
     model, batch, sums = attending, whole_batch(), []
-    for step in stepped(model, batch, weights=True):
-        assert step.weights
-        for weights in step.weights.values():
+    for step in heard_in_steps(model, batch):
+        assert step
+        for weights in step.values():
             assert weights.shape[0] == len(SOURCES)
             assert weights.shape[2] == batch.source.shape[1]
             assert bool((weights >= 0).all())
@@ -204,18 +182,18 @@ def test_weights_of_stepping_and_of_teacher_forcing_are_the_same(attending: Mode
     model, batch = attending, whole_batch()
     with capture(model) as heard:
         model(batch)
-    for position, step in enumerate(stepped(model, batch, weights=True)):
+    for position, step in enumerate(heard_in_steps(model, batch)):
         real = batch.target_mask[:, position]
-        for name, weights in step.weights.items():
+        for name, weights in step.items():
             forced = torch.cat(heard.weights[name], dim=-2)[:, :, position]
             torch.testing.assert_close(weights[real], forced[real], **EXACT)
 
 
 def test_a_source_that_is_masked_out_gives_zero_weights_and_finite_gradients(model: Model):
     batch = masked_out(whole_batch(), row=1)
-    for step in stepped(model, batch, weights=model.settings.attends):
-        assert bool(step.log_probs.isfinite().all())
-        assert not any(weights[1].any() for weights in step.weights.values())
+    for said, step in zip(stepped(model, batch), heard_in_steps(model, batch), strict=True):
+        assert bool(said.isfinite().all())
+        assert not any(weights[1].any() for weights in step.values())
     loss(model, batch).backward()
     for name, parameter in model.named_parameters():
         assert chooses(model, name) or bool(parameter.grad.isfinite().all())
@@ -282,18 +260,15 @@ def test_translations_keep_their_order_and_need_no_company(taught: Model, beam: 
     engine = TorchEngine(taught)
     settings = SearchSettings(beam=beam, n_best=beam, max_length_extra=5)
     done: list[int] = []
-    together = engine.translate(sources, settings, weights=taught.settings.attends, advanced=done.append)
+    together = engine.translate(sources, settings, advanced=done.append)
     assert sum(done) == len(sources)
     assert len(done) > 2
     for source, found in zip(sources, together, strict=True):
-        (alone,) = engine.translate([source], settings, weights=taught.settings.attends)
+        (alone,) = engine.translate([source], settings)
         assert [hypothesis.ids for hypothesis in found] == [hypothesis.ids for hypothesis in alone]
         for one, other in zip(found, alone, strict=True):
             assert one.finished == other.finished
             assert one.score == pytest.approx(other.score, abs=1e-10)
-            for name, weights in other.weights.items():
-                real = one.weights[name][..., : len(source) + 1]
-                torch.testing.assert_close(real, weights, **EXACT)
 
 
 def test_no_sources_have_no_translations(model: Model):

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import settings as sometimes
 from hypothesis import strategies as st
-from tests.search.toys import BOS, EOS, LAYERS, Explicit, replay, sources
+from tests.search.toys import BOS, EOS, Explicit, replay, sources
 
 from saccade.search.beam import beam_search
 from saccade.search.greedy import greedy
@@ -43,16 +43,13 @@ def written(hypothesis):
 
 @sometimes(max_examples=150)
 @given(model=models, settings=settings_, limits=limits_)
-def test_log_prob_and_weights_are_the_models_own(model, settings, limits):
+def test_log_prob_is_the_models_own(model, settings, limits):
     source = sources(len(limits), model.seed)
-    found = find(model, source, limits, settings, weights=True)
+    found = find(model, source, limits, settings)
     for sentence, hypotheses in zip(source, found, strict=True):
         for hypothesis in hypotheses:
             again = replay(model, sentence, written(hypothesis))
             assert hypothesis.log_prob == pytest.approx(again.log_prob, abs=1e-12)
-            assert tuple(hypothesis.weights) == LAYERS
-            for name in LAYERS:
-                assert torch.equal(hypothesis.weights[name], again.stacked(name))
 
 
 @sometimes(max_examples=150)
@@ -74,23 +71,12 @@ def test_hypotheses_are_sorted_distinct_and_within_their_limits(model, settings,
 @given(model=models, settings=settings_, limits=limits_, data=st.data())
 def test_batch_company_and_order_change_nothing(model, settings, limits, data):
     source = sources(len(limits), model.seed)
-    together = find(model, source, limits, settings, weights=True)
+    together = find(model, source, limits, settings)
     order = data.draw(st.permutations(range(len(limits))))
-    shuffled = find(model, source[order], [limits[at] for at in order], settings, weights=True)
+    shuffled = find(model, source[order], [limits[at] for at in order], settings)
     for place, at in enumerate(order):
-        alone = find(model, source[at : at + 1], limits[at : at + 1], settings, weights=True)[0]
+        alone = find(model, source[at : at + 1], limits[at : at + 1], settings)[0]
         assert together[at] == shuffled[place] == alone
-        for one, other in zip(together[at], alone, strict=True):
-            assert all(torch.equal(one.weights[name], other.weights[name]) for name in LAYERS)
-
-
-@sometimes(max_examples=100)
-@given(model=models, settings=settings_, limits=limits_)
-def test_asking_for_weights_changes_nothing(model, settings, limits):
-    source = sources(len(limits), model.seed)
-    without, with_weights = (find(model, source, limits, settings, weights=asked) for asked in (False, True))
-    assert without == with_weights
-    assert all(hypothesis.weights == {} for hypotheses in without for hypothesis in hypotheses)
 
 
 @sometimes(max_examples=100)
@@ -98,11 +84,8 @@ def test_asking_for_weights_changes_nothing(model, settings, limits):
 def test_a_beam_of_one_is_greedy(model, limits, length_penalty):
     source = sources(len(limits), model.seed)
     settings = SearchSettings(beam=1, length_penalty=length_penalty)
-    given = {"limits": torch.tensor(limits), "bos": BOS, "eos": EOS, "settings": settings, "weights": True}
-    one, other = beam_search(model, source, **given), greedy(model, source, **given)
-    assert one == other
-    for (beamed,), (taken,) in zip(one, other, strict=True):
-        assert all(torch.equal(beamed.weights[name], taken.weights[name]) for name in LAYERS)
+    given = {"limits": torch.tensor(limits), "bos": BOS, "eos": EOS, "settings": settings}
+    assert beam_search(model, source, **given) == greedy(model, source, **given)
 
 
 @pytest.mark.parametrize("beam", WIDTHS)

@@ -69,6 +69,13 @@ def test_parts_hold_every_example_once_and_no_more_padding_than_they_need(number
         assert all(torch.equal(getattr(part, field.name), getattr(expected, field.name)) for field in fields(part))
 
 
+def test_parts_hold_about_as_many_tokens_where_lengths_rise():
+    rows = [[4] * length for length in range(5, 45)]
+    parts = collate(rows, rows).parts(2)
+    first, second = (int(part.source_mask.sum() + part.target_mask.sum()) for part in parts)
+    assert abs(first - second) <= 4 * 45, "no more than an example or two"
+
+
 def _plain(sources: list[list[int]], targets: list[list[int]]) -> list[list[list[int]]]:
     """Source, prefix and target, padded one by one: the twin."""
 

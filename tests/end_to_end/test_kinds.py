@@ -68,7 +68,7 @@ def test_a_kind_is_one_setting(recipe: Path, settings: list[str]):
     assert result.stdout.splitlines()[1] == ""
 
     picture = recipe.parent / "attention.svg"
-    result = runner.invoke(app, ["view", "--model", str(recipe.parent / "run"), "123", "--svg", str(picture)])
+    result = runner.invoke(app, ["view", "--model", str(recipe.parent / "run"), "123", "-o", str(picture)])
     assert result.exit_code == 0, result.output
     assert picture.read_text("utf-8").startswith("<svg")
 

@@ -101,6 +101,27 @@ def test_info_works(without_torch, work: Path):
     assert "# # A card\n" in result.stdout
 
 
+TRACE = """
+import numpy
+from pathlib import Path
+from saccade.trace.file import save
+from saccade.trace.trace import AttentionTrace, Layer, Tokens
+
+tokens = Tokens(("▁dog", "s", "</s>"), "dogs", ((0, 3), (3, 4), (4, 4)))
+layer = Layer("decoder.0.cross_attention", "cross", numpy.full((2, 3, 3), 1 / 3))
+save(AttentionTrace(source=tokens, target=tokens, layers=(layer,)), Path("trace.json"))
+"""
+
+
+def test_viewing_a_stored_trace_works(without_torch, work: Path):
+    made = without_torch.run_python("-c", TRACE)
+    assert made.returncode == 0, made.stderr
+    result = without_torch.run("view", "--from", "trace.json", "--words", "-o", "trace.svg")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("dogs\nlayer 1 of 1, mean of 2 heads\n")
+    assert "dogs" in (work / "trace.svg").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("what", "words"),
     [

@@ -384,3 +384,16 @@ def test_an_output_directory_that_may_not_be_written(
         assert message(saccade(verb, recipe)) == (
             f"The system refuses to read or write {tmp_path}/run: Permission denied. {REFUSED}"
         )
+
+
+def test_a_run_that_another_training_is_writing_to(saccade, trained, tmp_path):
+    from saccade.training.run import claimed
+
+    shutil.copytree(trained, tmp_path / "copy")
+    with claimed(tmp_path / "copy" / "run"):
+        ended = saccade("train", tmp_path / "copy" / "recipe.toml")
+    assert ended.code == 1
+    assert " ".join(ended.stderr.split()) == (
+        f"error: Only one training at a time may write to {tmp_path}/copy/run, but another one is at work there. Wait for it, interrupt it with Ctrl-C, or give this recipe a `run` directory of its own."
+    )
+    assert saccade("train", tmp_path / "copy" / "recipe.toml").code == 0, "the lock is gone with its holder"

@@ -6,6 +6,7 @@ import torch
 from saccade.data.batch import collate
 from saccade.models.convolutional import Convolutional
 from saccade.models.settings import ConvolutionalSettings
+from saccade.nn.capture import capture
 from saccade.nn.positions import sinusoids
 
 SIZES = {"layers": 2, "d_model": 8, "dropout": 0.0}
@@ -70,5 +71,6 @@ def test_a_state_keeps_as_many_inputs_as_the_kernel_reaches_back(kernel: int):
 def test_every_decoder_layer_attends():
     model = built(decoder_layers=3)
     assert (len(model.encoder), len(model.decoder)) == (2, 3)
-    step, _ = model.step(torch.tensor([4, 5]), model.start(model.encode(BATCH)), weights=True)
-    assert list(step.weights) == [f"decoder.{layer}.cross_attention" for layer in range(3)]
+    with capture(model) as heard:
+        model.step(torch.tensor([4, 5]), model.start(model.encode(BATCH)))
+    assert list(heard.weights) == [f"decoder.{layer}.cross_attention" for layer in range(3)]

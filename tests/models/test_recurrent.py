@@ -8,6 +8,7 @@ from saccade.data.batch import collate, collate_sources
 from saccade.models.recurrent import Recurrent, _reversed_order
 from saccade.models.settings import AttentionSettings, RecurrentSettings
 from saccade.nn.attention import Attention
+from saccade.nn.capture import capture
 from saccade.nn.hard import HardAttention
 from saccade.nn.masks import padding_mask
 from saccade.nn.normalise import masked_entmax, masked_softmax, masked_sparsemax
@@ -156,6 +157,7 @@ def test_nothing_was_said_before_the_first_step():
 
 def test_weights_have_the_name_of_the_decoder():
     model = built()
-    step, _ = model.step(torch.tensor([4, 5, 6]), model.start(model.encode(BATCH)), weights=True)
-    assert list(step.weights) == ["decoder.cross_attention"]
-    assert step.weights["decoder.cross_attention"].shape == (3, 1, 5)
+    with capture(model) as heard:
+        model.step(torch.tensor([4, 5, 6]), model.start(model.encode(BATCH)))
+    assert list(heard.weights) == ["decoder.cross_attention"]
+    assert [tuple(each.shape) for each in heard.weights["decoder.cross_attention"]] == [(3, 1, 1, 5)]

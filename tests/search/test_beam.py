@@ -14,7 +14,7 @@ from saccade.search.hypothesis import score
 from saccade.search.settings import SearchSettings
 
 
-def find(model, source, limits, *, weights=False, banned=(), **settings):
+def find(model, source, limits, *, banned=(), **settings):
     return beam_search(
         model,
         source,
@@ -22,7 +22,6 @@ def find(model, source, limits, *, weights=False, banned=(), **settings):
         bos=BOS,
         eos=EOS,
         settings=SearchSettings(**settings),
-        weights=weights,
         banned=banned,
     )
 

@@ -1,9 +1,8 @@
 import math
 
 import pytest
-import torch
 
-from saccade.search.hypothesis import Hypothesis, score, stack_weights
+from saccade.search.hypothesis import score
 from saccade.search.settings import SearchSettings
 
 
@@ -25,17 +24,3 @@ def test_an_empty_hypothesis_ranks_last_only_where_its_length_counts():
     assert score(-1.0, 0, SearchSettings(length_penalty=0.3)) == -math.inf
     assert score(-1.0, 0, SearchSettings(length_penalty=0.0)) == -1.0
     assert score(-1.0, 0, SearchSettings(length_penalty=1.0, penalty="gnmt")) == pytest.approx(-6 / 5)
-
-
-def test_weights_are_stacked_along_the_path():
-    steps = [{"a": torch.arange(12.0).view(3, 2, 2) + 100 * number} for number in range(2)]
-    stacked = stack_weights(steps, [2, 0])
-    assert stacked["a"].shape == (2, 2, 2)
-    assert torch.equal(stacked["a"][:, 0], steps[0]["a"][2])
-    assert torch.equal(stacked["a"][:, 1], steps[1]["a"][0])
-
-
-def test_hypotheses_are_compared_without_their_weights():
-    one, other = (Hypothesis((4, 5), -1.0, -0.5, True, {"a": torch.rand(1, 3, 2)}) for _ in range(2))
-    assert one == other
-    assert "tensor" not in repr(one)

@@ -1,15 +1,12 @@
 """A model small enough to be searched exhaustively, which insists on being used as the protocol says."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from saccade.protocol import Step
-
 BOS, EOS = 0, 1
-LAYERS = ("decoder.0.cross_attention", "decoder.1.cross_attention")
 
 
 @dataclass
@@ -28,7 +25,7 @@ class Rows:
 
 @dataclass
 class Explicit:
-    """A random table of log-probabilities and attention weights, looked up by source and prefix."""
+    """A random table of log-probabilities, looked up by source and prefix."""
 
     seed: int = 0
     vocab: int = 4
@@ -48,7 +45,6 @@ class Explicit:
         logits = torch.randn(shape, generator=random, dtype=self.dtype) * self.sharpness
         logits[..., EOS] += self.haste
         self.table = logits.log_softmax(-1)
-        self.attention = torch.rand(len(LAYERS), self.digests, 2, 5, generator=random, dtype=self.dtype)
 
     def log_probs(self, prefix: Tensor, source: Tensor) -> Tensor:
         return self.table[source.sum(1) % len(self.table), self.digest(prefix)]
@@ -60,16 +56,13 @@ class Explicit:
     def start(self, memory: Tensor) -> Rows:
         return Rows(torch.empty(len(memory), 0, dtype=torch.long), memory)
 
-    def step(self, last: Tensor, state: Rows, *, weights: bool = False) -> tuple[Step, Rows]:
+    def step(self, last: Tensor, state: Rows) -> tuple[Tensor, Rows]:
         prefix, source = state.spend()
         assert last.shape == (len(prefix),), "every row has one last token"
         assert bool(((last >= 0) & (last < self.vocab)).all()), "a token is of the vocabulary"
         self.rows.append(len(last))
         prefix = torch.cat([prefix, last[:, None]], dim=1)
-        attended: Mapping[str, Tensor] = {}
-        if weights:
-            attended = {name: self.attention[n, self.digest(prefix)] for n, name in enumerate(LAYERS)}
-        return Step(self.log_probs(prefix, source), attended), Rows(prefix, source)
+        return self.log_probs(prefix, source), Rows(prefix, source)
 
     def pick(self, state: Rows, rows: Tensor) -> Rows:
         prefix, source = state.spend()
@@ -94,25 +87,20 @@ class Replay:
     """What the model itself says of given tokens, step by step."""
 
     log_probs: list[Tensor]
-    weights: list[Mapping[str, Tensor]]
     tokens: tuple[int, ...]
 
     @property
     def log_prob(self) -> float:
         return float(sum(step[token] for step, token in zip(self.log_probs, self.tokens, strict=True)))
 
-    def stacked(self, name: str) -> Tensor:
-        return torch.stack([step[name] for step in self.weights], dim=1)
-
 
 def replay(model: Explicit, source: Tensor, tokens: Sequence[int]) -> Replay:
     state = model.start(source[None])
-    log_probs, weights = [], []
+    log_probs = []
     for last in (BOS, *tokens[:-1]):
-        step, state = model.step(torch.tensor([last]), state, weights=True)
-        log_probs.append(step.log_probs[0])
-        weights.append({name: layer[0] for name, layer in step.weights.items()})
-    return Replay(log_probs, weights, tuple(tokens))
+        said, state = model.step(torch.tensor([last]), state)
+        log_probs.append(said[0])
+    return Replay(log_probs, tuple(tokens))
 
 
 def sources(batch: int, seed: int = 0) -> Tensor:

@@ -63,10 +63,48 @@ def test_a_span_holds_the_characters_of_its_piece(tokenizer: Tokenizer, text: st
             assert normal[start:end].strip() == piece.replace("▁", "")
 
 
+@unchanging
+@given(text=st.text())
+@example(text="Ein Hündchen 😀läuft，你好👩\u200d🔬！")
+def test_what_is_decoded_has_the_spans_of_what_was_encoded(tokenizer: Tokenizer, text: str) -> None:
+    encoded = tokenizer.encode_with_spans(text)
+    assert tokenizer.decode_with_spans(encoded.ids) == (normalize(text), encoded.spans)
+
+
+@unchanging
+@given(data=st.data())
+def test_spans_of_whatever_a_model_writes_cover_its_text(tokenizer: Tokenizer, data: st.DataObject) -> None:
+    """Any ids at all: bytes that are no character, specials, marks of spaces in a row."""
+    ids = data.draw(st.lists(st.integers(0, len(tokenizer) - 1) | st.integers(4, 259), max_size=12))
+    text, spans = tokenizer.decode_with_spans(ids)
+    assert text == tokenizer.decode(ids)
+    assert len(spans) == len(ids)
+    ends = [0, *(end for _, end in spans)]
+    assert [start for start, _ in spans] == ends[:-1]
+    assert ends == sorted(ends)
+    assert ends[-1] == len(text)
+    for id, (start, end) in zip(ids, spans, strict=True):
+        piece = tokenizer.piece(id).replace("▁", " ")
+        if id in (PAD, BOS, EOS):
+            assert start == end
+        elif id != UNK and not piece.startswith("<0x"):
+            assert text[start:end] in (piece, piece.removeprefix(" ") if start == 0 else piece)
+
+
 def test_the_last_byte_of_a_character_carries_its_span(learn: Learn) -> None:
     encoded = learn("char").encode_with_spans("a😀b")
     assert encoded.pieces == ("▁", "a", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>", "b")
     assert encoded.spans == ((0, 0), (0, 1), (1, 1), (1, 1), (1, 1), (1, 2), (2, 3))
+
+
+def test_bytes_that_are_no_character_are_shown_one_by_one(learn: Learn) -> None:
+    tokenizer = learn("char")
+    first = tokenizer.encode_with_spans("😀").ids[1] - 0xF0  # <0x00>
+    assert tokenizer.decode_with_spans([first + 0xE4, first + 0xBD, first + 0x41]) == (
+        "\ufffd\ufffdA",
+        ((0, 1), (1, 2), (2, 3)),
+    )
+    assert tokenizer.decode_with_spans([]) == ("", ())
 
 
 def test_many_at_once_are_encoded_as_one_by_one(tokenizer: Tokenizer) -> None:

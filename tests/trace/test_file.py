@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from saccade.errors import DataError
-from saccade.trace.file import from_json, load, save, to_json
+from saccade.trace.file import from_json, load, load_all, save, save_all, to_json
 from saccade.trace.trace import AttentionTrace, Layer, Picture, Tokens
 
 
@@ -31,6 +31,21 @@ def test_what_was_saved_is_loaded(tmp_path):
         assert getattr(found, name) == getattr(trace, name)
     assert [(layer.name, layer.kind) for layer in found.layers] == [("decoder.0.cross_attention", "cross")]
     assert np.allclose(found.layers[0].weights, trace.layers[0].weights, atol=2**-11, rtol=2**-11)
+
+
+def test_several_go_into_one_file_in_order(tmp_path):
+    save_all([example(score=-1.0), example(score=-2.0)], tmp_path / "traces.json")
+    assert [trace.score for trace in load_all(tmp_path / "traces.json")] == [-1.0, -2.0]
+    assert load(tmp_path / "traces.json").score == -1.0
+    save_all([example()], tmp_path / "one.json")
+    assert isinstance(json.loads((tmp_path / "one.json").read_text("utf-8")), dict)
+    assert len(load_all(tmp_path / "one.json")) == 1
+
+
+def test_json_that_every_language_reads_has_no_infinity():
+    table = to_json(example(score=float("-inf")))
+    assert table["score"] is None
+    json.dumps(table, allow_nan=False)
 
 
 def test_an_image_goes_along(tmp_path):

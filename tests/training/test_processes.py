@@ -142,7 +142,11 @@ def test_spread_interrupted_and_resumed_is_uninterrupted(together: Path):
 
 
 def test_one_process_goes_on_with_what_two_have_begun(together: Path, prepared: Prepared, tmp_path: Path):
-    """Whether they had spread the parameters or not."""
+    """Whether they had spread the parameters or not.
+
+    The bias of keys adds the same to all scores of a query, so its gradient is zero but for rounding, which Adam makes
+    full steps of: it is left out.
+    """
     models = []
     for name in ("plain", "sharded"):
         shutil.copytree(together / name, tmp_path / name)
@@ -151,7 +155,10 @@ def test_one_process_goes_on_with_what_two_have_begun(together: Path, prepared: 
         assert list(recorder.losses) == [21, 22]
         models.append(checkpoint.newest(recipe.run / "checkpoints")[0].model())  # type: ignore[union-attr]
     for name, values in models[0].items():
-        np.testing.assert_allclose(models[1][name], values, atol=0.01, err_msg=name)
+        found = models[1][name]
+        if name.endswith("attention.projection.bias"):
+            values, found = (np.delete(each, np.s_[len(each) // 3 : 2 * len(each) // 3]) for each in (values, found))
+        np.testing.assert_allclose(found, values, atol=0.01, err_msg=name)
 
 
 def test_all_know_what_spoilt_a_batch_of_one(together: Path, prepared: Prepared):

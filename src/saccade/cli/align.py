@@ -12,6 +12,7 @@ from saccade.cli.console import note, print_result, stdout, table
 from saccade.cli.options import ModelPath
 from saccade.errors import DataError, OutputExists
 from saccade.text.formats.opening import open_text
+from saccade.text.normalize import normalize
 
 if TYPE_CHECKING:
     from saccade.evaluation.alignment import Aligned, AlignmentScore, Tried
@@ -174,8 +175,9 @@ class Pairs:
 
     @property
     def full(self) -> list[int]:
-        """Where both sides have words."""
-        return [row for row, pair in enumerate(zip(self.sources, self.targets, strict=True)) if all(pair)]
+        """Where both sides have words that can be seen."""
+        sides = zip(self.sources, self.targets, strict=True)
+        return [row for row, pair in enumerate(sides) if all(normalize(" ".join(words)) for words in pair)]
 
     def spread(self, links: "Sequence[list[Link]]") -> "list[list[Link]]":
         """The links of full pairs, with none for the others between them."""

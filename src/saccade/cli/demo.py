@@ -128,6 +128,7 @@ def show_attention(translator: "Translator", directory: Path) -> None:
     for translation in found:
         print_result(f"  {translation.text}  ←  {translation.source}")
     picture = directory / "attention.svg"
-    draw(found[0], svg=picture)
+    assert found[0].attention is not None
+    draw([found[0].attention], outputs=[picture])
     print_result(f"\nmodel    {translator.directory.path}\npicture  {picture}")
     print_result(f'try      saccade view --model {directory} "2 de mayo de 1808"')

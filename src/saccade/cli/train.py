@@ -2,6 +2,7 @@
 
 import resource
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -56,13 +57,14 @@ def fit(recipe: Recipe) -> bool:
     from saccade.cli.progress import Display
     from saccade.training import machine, processes
     from saccade.training.loop import Training
-    from saccade.training.run import Run
+    from saccade.training.run import Run, claimed
 
     def prepare() -> None:
         Run.open(recipe)
         show(prepared_corpus(recipe))
 
-    with processes.joined(machine.use(recipe.training.device, recipe.training.threads)) as group:
+    device = machine.use(recipe.training.device, recipe.training.threads)
+    with processes.joined(device) as group, claimed(recipe.run) if group.is_first else nullcontext():
         group.first(prepare)
         run, prepared = Run(recipe.run, recipe), Prepared.open(corpus_directory(recipe))
         display = Display(recipe.training)

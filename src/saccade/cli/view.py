@@ -1,82 +1,211 @@
-"""`saccade view`: where a model looks while it translates."""
+"""`saccade view`: where a model looks while it reads and writes."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
 from saccade.cli.console import note, print_result, stdout
-from saccade.cli.options import Beam, ModelPath
+from saccade.cli.options import Beam
 from saccade.cli.translate import search_settings
 from saccade.errors import DataError, OutputExists
+from saccade.text.normalize import normalize
+from saccade.trace.file import load_all, save_all
+from saccade.trace.trace import AttentionTrace, Kind
+from saccade.trace.words import words as in_words
 
-if TYPE_CHECKING:
-    from saccade.translator import Translation
+ENDINGS = (".svg", ".png", ".html", ".json")
 
 
 def view(
-    model: ModelPath,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to translate.", show_default=False)],
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="What to translate.", show_default=False)] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="DIR",
+            help="A model directory, or the run directory of a training.",
+            show_default=False,
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", help="Look at this translation instead of the model's own.", show_default=False),
+    ] = None,
+    stored: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="Draw a stored trace (.json); needs no model.", show_default=False),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--kind",
+            help="Who looks at what: cross, encoder (the source at itself) or decoder. Cross unless given.",
+            show_default=False,
+        ),
+    ] = None,
     layer: Annotated[
         int | None,
         typer.Option(
-            "--layer",
-            min=1,
-            help="One decoder layer, counted from 1; the mean of all unless given.",
-            show_default=False,
+            "--layer", min=1, help="One layer, counted from 1; the mean of all unless given.", show_default=False
         ),
     ] = None,
     head: Annotated[
         int | None,
         typer.Option(
-            "--head",
-            min=1,
-            help="One head, counted from 1; the mean of all unless given.",
+            "--head", min=1, help="One head, counted from 1; the mean of all unless given.", show_default=False
+        ),
+    ] = None,
+    words: Annotated[
+        bool, typer.Option("--words", help="Words instead of tokens; single characters in Chinese and Japanese.")
+    ] = False,
+    outputs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Also write this; must not exist. A picture (.svg, .png), a page to explore (.html) or the trace "
+            "(.json). May be repeated.",
             show_default=False,
         ),
     ] = None,
-    svg: Annotated[
-        Path | None,
-        typer.Option("--svg", help="Also draw an SVG picture here; must not exist.", show_default=False),
-    ] = None,
+    grid: Annotated[
+        bool, typer.Option("--grid", help="Every layer and head side by side in the pictures (.svg, .png).")
+    ] = False,
     beam: Beam = None,
+    n_best: Annotated[
+        int | None,
+        typer.Option(
+            "--n-best",
+            min=1,
+            help="So many translations, best first; .html and .json hold all, pictures the best.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """Translate a text and show what each token of the translation attended to.
+    """Translate a text and show what was attended to, for every token of the translation.
 
-    Examples: `saccade view --model runs/en-de "A dog runs."`
+    Examples: `saccade view --model runs/en-de "A dog runs." --layer 3 --head 2 -o attention.svg`
 
-    `saccade view --model runs/en-de "A dog runs." --layer 3 --head 2 --svg attention.svg`
+    `saccade view --model runs/en-de "A dog runs." --n-best 5 -o attention.html -o attention.json`
+
+    `saccade view --from attention.json --words`
     """
-    from saccade.translator import load
-
-    if svg is not None and svg.exists():
-        raise OutputExists(f"{svg} exists already. Remove it or name another file; nothing was drawn.")
-    translator = load(model)
-    translation = translator.translate(text, search=search_settings(translator.search, beam), attention=True)
-    for remark in translation.notes:
-        note(f"The text {remark}")
-    if translation.attention is None:
-        raise DataError("A text to look at must have at least one token, but this one is blank.")
-    print_result(translation.text)
-    draw(translation, layer=layer, head=head, svg=svg)
-    if svg is not None:
-        print_result(str(svg))
+    if stored is not None and any(option is not None for option in (text, model, target, beam, n_best)):
+        raise typer.BadParameter("--from shows what is stored: leave TEXT, --model, --target, --beam and --n-best out")
+    if target is not None and any(option is not None for option in (beam, n_best)):
+        raise typer.BadParameter("--target is written as it is given: leave --beam and --n-best out")
+    _check_outputs(outputs or [], grid=grid, chosen=layer or head)
+    if stored is not None:
+        traces = load_all(stored)
+    elif model is None or text is None:
+        raise typer.BadParameter("give --model with a TEXT, or --from with a stored trace")
+    elif target is None:
+        traces = _translated(model, text, beam, n_best or 1)
+    else:
+        traces = _forced(model, text, target)
+    if words:
+        traces = [in_words(trace) for trace in traces]
+    _check_choice(traces[0], kind, layer, head)
+    for trace in traces:
+        ranked = len(traces) > 1 and trace.score is not None
+        print_result(f"{trace.score:.4f}\t{trace.target.text}" if ranked else trace.target.text)
+    draw(traces, layer=layer, head=head, kind=cast(Kind | None, kind), outputs=outputs or [], grid=grid)
+    for path in outputs or []:
+        print_result(str(path))
 
 
 def draw(
-    translation: "Translation", *, layer: int | None = None, head: int | None = None, svg: Path | None = None
+    traces: Sequence[AttentionTrace],
+    *,
+    layer: int | None = None,
+    head: int | None = None,
+    kind: Kind | None = None,
+    outputs: Sequence[Path] = (),
+    grid: bool = False,
 ) -> None:
-    """The heat-map in the terminal, and as a picture if wanted; layers and heads are counted from 1."""
-    from saccade.trace.svg import svg as drawn
+    """The heat-map of the first in the terminal, and files as their names say; layers and heads are counted from 1."""
     from saccade.trace.terminal import heatmap
 
-    trace = translation.attention
-    assert trace is not None
-    layers = trace.of()
-    for option, number, most in (("--layer", layer, len(layers)), ("--head", head, layers[0].num_heads)):
+    chosen = {"layer": layer and layer - 1, "head": head and head - 1} | ({} if kind is None else {"kind": kind})
+    stdout.print(heatmap(traces[0], **cast(Any, chosen)))
+    for path in outputs:
+        title = traces[0].target.text
+        match path.suffix.lower():
+            case ".json":
+                save_all(traces, path)
+            case ".html":
+                from saccade.trace.page import page  # type: ignore[import-not-found]
+
+                path.write_text(page(traces, title=title), encoding="utf-8")
+            case ".svg":
+                path.write_text(_picture(traces[0], chosen, title, grid), encoding="utf-8")
+            case ".png":
+                from saccade.trace.png import png  # type: ignore[import-not-found]
+
+                path.write_bytes(png(_picture(traces[0], chosen, title, grid)))
+
+
+def _picture(trace: AttentionTrace, chosen: dict[str, Any], title: str, grid: bool) -> str:
+    if grid:
+        from saccade.trace.grid import head_grid  # type: ignore[import-not-found]
+
+        return str(head_grid(trace, kind=chosen.get("kind"), title=title))
+    from saccade.trace.svg import svg
+
+    return svg(trace, **chosen, title=title)
+
+
+def _translated(model: Path, text: str, beam: int | None, n_best: int) -> list[AttentionTrace]:
+    """What the model writes by itself, best first."""
+    from saccade.translator import load
+
+    _check_text(text)
+    translator = load(model)
+    best = translator.translate(text, search=search_settings(translator.search, beam, n_best), attention=True)
+    for remark in best.notes:
+        note(f"The text {remark}")
+    return [each.attention for each in (best, *best.alternatives) if each.attention is not None]
+
+
+def _forced(model: Path, text: str, target: str) -> list[AttentionTrace]:
+    """What the model attends to when it has to write this target."""
+    from saccade.translator import load
+
+    _check_text(text)
+    _check_text(target)
+    return [load(model).trace(text, target)]
+
+
+def _check_text(text: str) -> None:
+    if not normalize(text):
+        raise DataError("A text to look at must have at least one token, but this one is blank.")
+
+
+def _check_outputs(outputs: Sequence[Path], *, grid: bool, chosen: int | None) -> None:
+    for path in outputs:
+        if path.suffix.lower() not in ENDINGS:
+            raise DataError(
+                f"{path} must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, which says what is to be written, but "
+                f"{f'ends in {path.suffix}' if path.suffix else 'has no ending'}."
+            )
+        if path.exists():
+            raise OutputExists(f"{path} exists already. Remove it or name another file; nothing was drawn.")
+    if grid and (chosen or not any(path.suffix.lower() in (".svg", ".png") for path in outputs)):
+        raise typer.BadParameter(
+            "--grid draws all layers and heads into an output that ends in .svg or .png, so leave "
+            "--layer and --head out"
+        )
+
+
+def _check_choice(trace: AttentionTrace, kind: str | None, layer: int | None, head: int | None) -> None:
+    if kind not in (None, *trace.kinds):
+        raise DataError(f"--kind must be one of {', '.join(trace.kinds)} for this model, not {kind}.")
+    layers = trace.of(kind)
+    heads = min(each.num_heads for each in layers)
+    for option, number, most in (("--layer", layer, len(layers)), ("--head", head, heads)):
         if number is not None and number > most:
             raise DataError(f"{option} must be from 1 to {most} for this model, not {number}.")
-    chosen = [None if number is None else number - 1 for number in (layer, head)]
-    stdout.print(heatmap(trace, *chosen))
-    if svg is not None:
-        svg.write_text(drawn(trace, *chosen, title=translation.text), encoding="utf-8")

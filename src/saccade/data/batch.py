@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -41,10 +42,18 @@ class Batch(Sources):
     target_mask: Bool[Tensor, "batch target"]
     """True where there is a token to say."""
 
+    def twice(self) -> "Batch":
+        """Every example once more, after all of them."""
+        return Batch(*(getattr(self, field.name).repeat(2, 1) for field in fields(self)))
+
     def parts(self, number: int) -> list["Batch"]:
-        """The examples dealt out to so many batches or fewer, each only as wide as it must be."""
-        size = -(-len(self.source) // number)
-        return [self._rows(start, start + size) for start in range(0, len(self.source), size)]
+        """The examples dealt out to so many batches or fewer, with about as much work each, and only as wide as it must
+        be. A target token counts twice: it also goes through the output layer.
+        """
+        work = (self.source_mask.sum(dim=1) + 2 * self.target_mask.sum(dim=1)).cumsum(dim=0)
+        shares = work[-1] * torch.arange(1, number + 1) / number
+        ends = (torch.searchsorted(work, shares) + 1).clamp(max=len(work)).tolist()
+        return [self._rows(start, end) for start, end in pairwise(sorted({0, *ends}))]
 
     def _rows(self, start: int, end: int) -> "Batch":
         source = int(self.source_mask[start:end].sum(dim=1).max())

@@ -1,25 +1,45 @@
 """Runs any model with torch: sources sorted by length, batched by tokens, answered in the order they came."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import torch
+from jaxtyping import Float
 from numpy.typing import NDArray
+from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from saccade.data.batch import collate, collate_sources
+from saccade.data.batch import Batch, collate, collate_sources
 from saccade.directory import ModelDirectory
 from saccade.errors import ModelError
 from saccade.models.build import Model, build
+from saccade.models.settings import ModelSettings
+from saccade.nn.capture import capture
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import BOS, EOS, PAD
+from saccade.trace.trace import KINDS, Kind, Layer, Matrix
 
 BATCH_TOKENS = 2048
+TRACE_TOKENS = 512  # fewer, as the weights of all layers and heads are kept
 Ids = Sequence[int]
 Advanced = Callable[[int], None]
+
+
+class Traced(NamedTuple):
+    """What a model does while it is made to write a given target."""
+
+    token_log_probs: tuple[float, ...]
+    """Of each target token, the end of sentence included."""
+    layers: tuple[Layer, ...]
+    """What each of them was attending to, and the source tokens before; without padding."""
+
+    def first(self, count: int) -> "Traced":
+        """The same of the first so many target tokens."""
+        cut = (Layer(each.name, each.kind, _cut(each.weights, each.kind, target=count)) for each in self.layers)
+        return Traced(self.token_log_probs[:count], tuple(cut))
 
 
 class TorchEngine:
@@ -42,24 +62,21 @@ class TorchEngine:
         sources: Sequence[Ids],
         settings: SearchSettings,
         *,
-        weights: bool = False,
         advanced: Advanced = lambda _: None,
     ) -> list[list[Hypothesis]]:
         """The best hypotheses of each source, the best first. `advanced` is told how many more are done."""
-        device = next(self.model.parameters()).device
         found: dict[int, list[Hypothesis]] = {}
         with _evaluating(self.model):
             for rows in _by_length([len(source) for source in sources], BATCH_TOKENS // settings.beam):
                 chosen = [sources[row] for row in rows]
-                memory = self.model.encode(collate_sources(chosen).to(device))
+                memory = self.model.encode(collate_sources(chosen).to(self._device))
                 hypotheses = search(
                     self.model,
                     memory,
-                    limits=torch.tensor([settings.limit(len(source)) for source in chosen], device=device),
+                    limits=torch.tensor([settings.limit(len(source)) for source in chosen], device=self._device),
                     bos=BOS,
                     eos=EOS,
                     settings=settings,
-                    weights=weights,
                     banned=(PAD, BOS),
                 )
                 found.update(zip(rows, hypotheses, strict=True))
@@ -69,16 +86,70 @@ class TorchEngine:
     @torch.inference_mode()
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
         """log p(target | source) of each pair, the end of sentence included."""
-        device = next(self.model.parameters()).device
         found: dict[int, float] = {}
-        lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
         with _evaluating(self.model):
-            for rows in _by_length(lengths, BATCH_TOKENS):
-                batch = collate([sources[row] for row in rows], [targets[row] for row in rows]).to(device)
-                logits = self.model.logits(self.model(batch))
-                losses = cross_entropy(logits.transpose(1, 2), batch.target, reduction="none")
-                found.update(zip(rows, (-losses.double() * batch.target_mask).sum(dim=1).tolist(), strict=True))
+            for rows, batch in self._pairs(sources, targets, BATCH_TOKENS):
+                found.update(zip(rows, self._log_probs(batch).sum(dim=1).tolist(), strict=True))
         return [found[row] for row in range(len(sources))]
+
+    @torch.inference_mode()
+    def trace(
+        self,
+        sources: Sequence[Ids],
+        targets: Sequence[Ids],
+        *,
+        kinds: Collection[Kind] = KINDS,
+        advanced: Advanced = lambda _: None,
+    ) -> list[Traced]:
+        """How likely each token of each target was, and what was attended to for it: a forced decoding.
+
+        A search that has written a target has attended to the same, by whatever way it came there (tests/contracts).
+        """
+        self.need_attention()
+        found: dict[int, Traced] = {}
+        with _evaluating(self.model):
+            for rows, batch in self._pairs(sources, targets, TRACE_TOKENS):
+                with capture(self.model) as heard:
+                    log_probs = self._log_probs(batch).cpu()
+                layers = {
+                    name: torch.cat(calls, dim=-2).cpu().numpy()  # one call, or one for each position
+                    for name, calls in heard.weights.items()
+                    if _kind(name) in kinds
+                }
+                for place, row in enumerate(rows):
+                    source, target = len(sources[row]) + 1, len(targets[row]) + 1
+                    found[row] = Traced(
+                        tuple(log_probs[place, :target].tolist()),
+                        tuple(_layer(name, weights[place], source, target) for name, weights in layers.items()),
+                    )
+                advanced(len(rows))
+        return [found[row] for row in range(len(sources))]
+
+    def need_attention(self) -> None:
+        """Refuse to be asked for weights if there are none."""
+        if not cast(ModelSettings, self.model.settings).attends:
+            raise ModelError(
+                "Weights were asked for, but this model has no attention: its decoder reads the source as one vector. "
+                'Train a model with another model.attention.positions, such as "global", to see where it looks.'
+            )
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self.model.parameters()).device
+
+    def _pairs(
+        self, sources: Sequence[Ids], targets: Sequence[Ids], batch_tokens: int
+    ) -> Iterator[tuple[list[int], Batch]]:
+        """Batches of pairs, each with their places."""
+        lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
+        for rows in _by_length(lengths, batch_tokens):
+            yield rows, collate([sources[row] for row in rows], [targets[row] for row in rows]).to(self._device)
+
+    def _log_probs(self, batch: Batch) -> Float[Tensor, "batch target"]:
+        """Of each target token; zero where there is padding."""
+        logits = self.model.logits(self.model(batch))
+        losses = cross_entropy(logits.transpose(1, 2), batch.target, reduction="none")
+        return -losses.double() * batch.target_mask
 
 
 def fill(model: Model, parameters: Mapping[str, NDArray[Any]], *, origin: str) -> None:
@@ -103,6 +174,24 @@ def fill(model: Model, parameters: Mapping[str, NDArray[Any]], *, origin: str) -
     with torch.no_grad():
         for name, parameter in own.items():
             parameter.copy_(given[name])
+
+
+def _kind(name: str) -> Kind:
+    """Who looks at what in the layer of this name."""
+    if name.endswith("cross_attention"):
+        return "cross"
+    return "encoder" if name.startswith("encoder") else "decoder"
+
+
+def _layer(name: str, weights: Matrix, source: int, target: int) -> Layer:
+    """The weights of a layer without their padding, in memory of their own."""
+    return Layer(name, _kind(name), _cut(weights, _kind(name), source, target).copy())
+
+
+def _cut(weights: Matrix, kind: Kind, source: int | None = None, target: int | None = None) -> Matrix:
+    """The first so many source tokens and target tokens."""
+    looks, looked_at = {"cross": (target, source), "encoder": (source, source), "decoder": (target, target)}[kind]
+    return weights[:, :looks, :looked_at]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What all encoder-decoders have in common: embeddings, the output layer, and how a step is asked for its weights."""
+"""What all encoder-decoders have in common: embeddings and the output layer."""
 
 import math
 from abc import ABC, abstractmethod
@@ -8,10 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from saccade.data.batch import Batch, Sources
-from saccade.errors import ModelError
-from saccade.nn.capture import capture
 from saccade.nn.dropout import Dropout
-from saccade.protocol import Learned, Step
+from saccade.protocol import Learned
 
 Encoded = TypeVar("Encoded")
 State = TypeVar("State")
@@ -58,20 +56,10 @@ class EncoderDecoder(nn.Module, ABC, Generic[Encoded, State]):
     def pick(self, state: State, rows: Int[Tensor, " picked"]) -> State:
         """The state of these rows, in this order."""
 
-    def step(self, last: Int[Tensor, " rows"], state: State, *, weights: bool = False) -> tuple[Step, State]:
-        """Read the last token of every row and say what may follow; if asked, also what was attended to."""
-        if not weights:
-            hidden, state = self.advance(last, state)
-            return Step(self.logits(hidden).log_softmax(dim=-1), {}), state
-        with capture(self) as heard:
-            hidden, state = self.advance(last, state)
-        cross = {name: calls[-1][:, :, 0] for name, calls in heard.weights.items() if name.endswith("cross_attention")}
-        if not cross:
-            raise ModelError(
-                "Weights were asked for, but this model has no attention: its decoder reads the source as one vector. "
-                'Train a model with another model.attention.positions, such as "global", to see where it looks.'
-            )
-        return Step(self.logits(hidden).log_softmax(dim=-1), cross), state
+    def step(self, last: Int[Tensor, " rows"], state: State) -> tuple[Float[Tensor, "rows vocab"], State]:
+        """Read the last token of every row and say what may follow."""
+        hidden, state = self.advance(last, state)
+        return self.logits(hidden).log_softmax(dim=-1), state
 
     def learn(self, batch: Batch) -> Learned:
         """Teacher forcing, with all that a loss may want to know."""

@@ -48,7 +48,6 @@ def beam_search(
     bos: int,
     eos: int,
     settings: SearchSettings,
-    weights: bool = False,
     banned: Sequence[int] = (),
 ) -> list[list[Hypothesis]]:
     """Return each sentence's hypotheses, best first; `limits` lie on the model's device."""
@@ -63,19 +62,19 @@ def beam_search(
 
     for number in range(max(limits.tolist(), default=0)):
         # 1. Ask the model what may follow.
-        step, state = model.step(beam.last.flatten().to(device), state, weights=weights)
+        log_probs, state = model.step(beam.last.flatten().to(device), state)
         # 2. Rank: twice the beam, so that it can be filled again even if its best candidates all end.
-        candidates = _rank(beam, step.log_probs, 2 * settings.beam, never)
+        candidates = _rank(beam, log_probs, 2 * settings.beam, never)
         # 3. Note what ends: all of it at a sentence's limit.
         ended = (candidates.tokens == eos) | (beam.limits == number + 1)[:, None]
         _register(ends, number, beam, candidates, ended[:, : settings.beam])
         # 4. Go on with the rest, without the sentences that are done.
         beam, parents = _grow(beam, candidates, ended, ends, settings)
-        history.add(parents, beam.last.flatten().tolist(), step.weights)
+        history.add(parents, beam.last.flatten().tolist())
         if not parents:
             break
         # 5. Let the model's state follow.
-        if parents != list(range(len(step.log_probs))):
+        if parents != list(range(len(log_probs))):
             state = model.pick(state, torch.tensor(parents, device=device))
 
     return [history.best(found, eos, settings) for found in ends]

@@ -21,7 +21,6 @@ def greedy(
     bos: int,
     eos: int,
     settings: SearchSettings,
-    weights: bool = False,
     banned: Sequence[int] = (),
 ) -> list[list[Hypothesis]]:
     """Return the one hypothesis of each sentence; `limits` lie on the model's device."""
@@ -37,8 +36,8 @@ def greedy(
     state = model.start(memory)
 
     for number in range(max(limits.tolist(), default=0)):
-        step, state = model.step(last, state, weights=weights)
-        best, last = step.log_probs.index_fill(1, never, -torch.inf).max(dim=1)
+        said, state = model.step(last, state)
+        best, last = said.index_fill(1, never, -torch.inf).max(dim=1)
         log_probs = log_probs + best
 
         ended = (last == eos) | (limits[sentences] == number + 1)
@@ -46,7 +45,7 @@ def greedy(
             ends[int(sentences[row])] = End(number, 0, row, int(last[row]), float(log_probs[row]))
 
         on = (~ended).nonzero().flatten()
-        history.add(on.tolist(), last[on].tolist(), step.weights)
+        history.add(on.tolist(), last[on].tolist())
         if len(on) == 0:
             break
         if len(on) < len(ended):

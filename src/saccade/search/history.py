@@ -1,18 +1,14 @@
 """Back-pointers: which row each row grew from, so that no token is copied while a beam is reordered."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from jaxtyping import Float
-from torch import Tensor
-
-from saccade.search.hypothesis import Hypothesis, score, stack_weights
+from saccade.search.hypothesis import Hypothesis, score
 from saccade.search.settings import SearchSettings
 
 
 class End(NamedTuple):
-    """Where a hypothesis ended. Its tokens and weights are read from the history only if it is returned."""
+    """Where a hypothesis ended. Its tokens are read from the history only if it is returned."""
 
     step: int
     rank: int
@@ -31,26 +27,19 @@ class History:
     """The row of step n that each row of step n + 1 continues."""
     tokens: list[list[int]] = field(default_factory=list)
     """The token by which it does."""
-    weights: list[Mapping[str, Float[Tensor, "rows heads source"]]] = field(default_factory=list)
 
-    def add(
-        self,
-        parents: list[int],
-        tokens: list[int],
-        weights: Mapping[str, Float[Tensor, "rows heads source"]],
-    ) -> None:
-        """Note how the rows of the next step grew from those of this one, which had these weights."""
+    def add(self, parents: list[int], tokens: list[int]) -> None:
+        """Note how the rows of the next step grew from those of this one."""
         self.parents.append(parents)
         self.tokens.append(tokens)
-        self.weights.append(weights)
 
-    def path(self, end: End) -> tuple[list[int], list[int]]:
-        """The tokens of a hypothesis, and the row that wrote each of them."""
-        tokens, rows = [end.token], [end.parent]
+    def path(self, end: End) -> list[int]:
+        """The tokens of a hypothesis."""
+        tokens, row = [end.token], end.parent
         for step in reversed(range(end.step)):
-            tokens.append(self.tokens[step][rows[-1]])
-            rows.append(self.parents[step][rows[-1]])
-        return tokens[::-1], rows[::-1]
+            tokens.append(self.tokens[step][row])
+            row = self.parents[step][row]
+        return tokens[::-1]
 
     def best(self, ends: list[End], eos: int, settings: SearchSettings) -> list[Hypothesis]:
         """The `n_best` of these hypotheses by score; among equals the one that ended first."""
@@ -59,8 +48,5 @@ class History:
         return [self._hypothesis(score, end, eos) for score, end in ranked[: settings.n_best]]
 
     def _hypothesis(self, score: float, end: End, eos: int) -> Hypothesis:
-        tokens, rows = self.path(end)
-        finished = end.token == eos
-        ids = tuple(tokens[:-1] if finished else tokens)
-        weights = stack_weights(self.weights[: len(rows)], rows)
-        return Hypothesis(ids, end.log_prob, score, finished, weights)
+        tokens, finished = self.path(end), end.token == eos
+        return Hypothesis(tuple(tokens[:-1] if finished else tokens), end.log_prob, score, finished)

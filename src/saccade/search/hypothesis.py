@@ -1,12 +1,7 @@
 """What a search returns, and how hypotheses of different lengths are made comparable."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-
-import torch
-from jaxtyping import Float
-from torch import Tensor
+from dataclasses import dataclass
 
 from saccade.search.settings import SearchSettings
 
@@ -23,8 +18,6 @@ class Hypothesis:
     """What ranks: the log-probability made comparable between lengths."""
     finished: bool
     """It ended by itself; otherwise it was cut off at its limit."""
-    weights: Mapping[str, Float[Tensor, "heads target source"]] = field(compare=False, repr=False)
-    """What was attended to for each token, the end of sentence included; empty unless asked for."""
 
 
 def score(log_prob: float, length: int, settings: SearchSettings) -> float:
@@ -37,11 +30,3 @@ def score(log_prob: float, length: int, settings: SearchSettings) -> float:
     if length == 0 and settings.length_penalty > 0:
         return -math.inf
     return log_prob / math.pow(length, settings.length_penalty)
-
-
-def stack_weights(
-    steps: Sequence[Mapping[str, Float[Tensor, "_rows _heads source"]]], rows: Sequence[int]
-) -> dict[str, Float[Tensor, "_heads target source"]]:
-    """The weights of one hypothesis, which was row `rows[n]` of step n."""
-    path = [*zip(steps, rows, strict=True)]
-    return {name: torch.stack([step[name][row] for step, row in path], dim=1) for name in steps[0]}

@@ -20,7 +20,6 @@ def search(
     bos: int,
     eos: int,
     settings: SearchSettings,
-    weights: bool = False,
     banned: Sequence[int] = (),
 ) -> list[list[Hypothesis]]:
     """Return each sentence's hypotheses, best first.
@@ -29,4 +28,4 @@ def search(
     `limits` lie on the model's device.
     """
     find = greedy if settings.beam == 1 else beam_search
-    return find(model, memory, limits=limits, bos=bos, eos=eos, settings=settings, weights=weights, banned=banned)
+    return find(model, memory, limits=limits, bos=bos, eos=eos, settings=settings, banned=banned)

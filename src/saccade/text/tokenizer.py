@@ -184,6 +184,14 @@ class Tokenizer:
         text: str = self._processor.decode([int(id) for id in ids])
         return text
 
+    def decode_with_spans(self, ids: Iterable[int]) -> tuple[str, tuple[tuple[int, int], ...]]:
+        """The text, and the characters of it that each piece stands for, as in `Encoded`."""
+        listed = [int(id) for id in ids]
+        if not listed:
+            return "", ()
+        mapping = self._processor.decode(listed, return_type="offset_mapping")
+        return mapping["text"], tuple(mapping["offsets"])
+
     def sample(self, text: str, rng: np.random.Generator, *, dropout: float = 0.1, alpha: float = 0.1) -> list[int]:
         """A random segmentation for subword regularisation, reproducible from `rng` alone.
 

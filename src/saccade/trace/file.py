@@ -5,6 +5,8 @@ docs/trace.md describes every field. A newer version is refused with a message, 
 
 import base64
 import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,8 @@ def to_json(trace: AttentionTrace) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "model": trace.model,
-        "score": trace.score,
-        "log_prob": trace.log_prob,
+        "score": _finite(trace.score),
+        "log_prob": _finite(trace.log_prob),
         "token_log_probs": None if trace.token_log_probs is None else list(trace.token_log_probs),
         "source": _tokens_to_json(trace.source),
         "target": _tokens_to_json(trace.target),
@@ -64,16 +66,28 @@ def from_json(table: Any, *, origin: str = "the trace") -> AttentionTrace:
 
 def save(trace: AttentionTrace, path: Path) -> None:
     """Write a trace as a JSON file."""
-    path.write_text(json.dumps(to_json(trace), ensure_ascii=False), encoding="utf-8")
+    save_all([trace], path)
 
 
 def load(path: Path) -> AttentionTrace:
-    """Read a trace from a JSON file."""
+    """Read a trace from a JSON file; the first, if it holds several."""
+    return load_all(path)[0]
+
+
+def save_all(traces: Sequence[AttentionTrace], path: Path) -> None:
+    """Write several traces, such as those of the n best translations, as a JSON list; a single one as `save` does."""
+    tables = [to_json(trace) for trace in traces]
+    path.write_text(json.dumps(tables[0] if len(tables) == 1 else tables, ensure_ascii=False), encoding="utf-8")
+
+
+def load_all(path: Path) -> list[AttentionTrace]:
+    """Read all traces of a JSON file, one or many."""
     try:
-        table = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError):
         raise DataError(f"{path} must be a JSON file, but it cannot be read as one. Make it again.") from None
-    return from_json(table, origin=str(path))
+    tables = found if isinstance(found, list) and found else [found]
+    return [from_json(table, origin=str(path)) for table in tables]
 
 
 def _tokens_to_json(tokens: Tokens) -> dict[str, Any]:
@@ -97,6 +111,11 @@ def _layer(table: dict[str, Any]) -> Layer:
         raise ValueError(f"{table['kind']} is not a kind of attention")
     packed = np.frombuffer(base64.b64decode(table["weights"], validate=True), dtype="<f2")
     return Layer(str(table["name"]), table["kind"], packed.reshape(table["shape"]).astype(np.float32))
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no infinity, which is the score of an empty translation."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _number(value: object) -> float | None:

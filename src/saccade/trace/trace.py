@@ -17,6 +17,8 @@ Kind = Literal["cross", "encoder", "decoder", "image", "memory"]
 """Who looks at what: cross, the target at the source; encoder, the source at itself; decoder, the target at itself and
 what came before; image, the target at the cells of an image; memory, the steps of a Turing machine at its memory."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
+BEGIN = "<s>"
+"""What a decoder reads before there is anything else to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,11 @@ class AttentionTrace:
     def main(self) -> Kind:
         """What is shown unless told otherwise: how the target looks at its source, whatever that is."""
         return next((kind for kind in ("cross", "image", "memory") if kind in self.kinds), self.kinds[0])
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The columns of decoder attention: at place n, the token that was read to write target token n."""
+        return (BEGIN, *self.target.tokens[:-1])
 
     def of(self, kind: Kind | None = None) -> tuple[Layer, ...]:
         """The layers of one kind, first to last; `main` unless given."""

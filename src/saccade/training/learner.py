@@ -8,6 +8,7 @@ from saccade.data.batch import Batch
 from saccade.models.build import Model
 from saccade.models.settings import AttentionSettings
 from saccade.protocol import Learned
+from saccade.training.consistency import consistent_loss_chunked
 from saccade.training.loss import log_probs, smoothed_loss_chunked
 from saccade.training.reinforce import moved, reinforce
 from saccade.training.settings import TrainingSettings
@@ -20,6 +21,7 @@ class Learner(nn.Module):
         super().__init__()
         self.model = model
         self.label_smoothing = settings.label_smoothing
+        self.consistency = settings.consistency
         self._learn = torch.compile(model.learn, dynamic=True) if settings.compile else model.learn
         self.uses_bfloat16 = settings.precision == "bfloat16"
         self.attention = attention
@@ -29,10 +31,17 @@ class Learner(nn.Module):
         """The loss to be differentiated, and the one to be reported: without what chance adds to it. Both are sums
         over target tokens.
         """
+        reads_twice = self.training and self.consistency > 0
         with torch.autocast(batch.source.device.type, torch.bfloat16, enabled=self.uses_bfloat16):
-            learned = self._learn(batch)
+            learned = self._learn(batch.twice() if reads_twice else batch)
         learned = learned._replace(hidden=learned.hidden.to(self.model.output_weight.dtype))
-        hidden, target = learned.hidden[batch.target_mask], batch.target[batch.target_mask]  # padding is left out
+        target = batch.target[batch.target_mask]  # padding is left out
+        if reads_twice:
+            hidden = learned.hidden[batch.target_mask.repeat(2, 1)]
+            return consistent_loss_chunked(
+                hidden, self.model.output_weight, target, self.label_smoothing, self.consistency
+            )
+        hidden = learned.hidden[batch.target_mask]
         loss = smoothed_loss_chunked(hidden, self.model.output_weight, target, self.label_smoothing)
         wanted = loss if learned.log_prob is None else loss + self._reinforced(learned, batch)
         return wanted, loss.detach()

@@ -57,19 +57,21 @@ class _Chunked(torch.autograd.Function):
     def forward(ctx: Any, hidden: Tensor, output: Tensor, target: Tensor, smoothing: float) -> Tensor:
         to_hidden, to_output = torch.empty_like(hidden), torch.zeros_like(output)
         buffer = hidden.new_empty(min(CHUNK, len(hidden)), len(output))
-        share = smoothing / len(output)
+        share, mean = smoothing / len(output), output.mean(dim=0)
         loss = hidden.new_zeros((), dtype=torch.float64)
         for start in range(0, len(hidden), CHUNK):
             states, wanted = hidden[start : start + CHUNK], target[start : start + CHUNK, None]
             scores = torch.mm(states, output.t(), out=buffer[: len(states)])
-            said = (1 - smoothing) * scores.gather(1, wanted).sum() + share * scores.sum()
-            highest = scores.amax(dim=1, keepdim=True)
-            total = scores.sub_(highest).exp_().sum(dim=1, keepdim=True)
-            loss += (total.log() + highest).sum() - said
-            gradient = scores.div_(total).sub_(share)
-            gradient.scatter_add_(1, wanted, gradient.new_full(wanted.shape, smoothing - 1))
-            torch.mm(gradient, output, out=to_hidden[start : start + CHUNK])
-            to_output.addmm_(gradient.t(), states)
+            said, highest = scores.gather(1, wanted), scores.amax(dim=1, keepdim=True)
+            probs = torch.softmax(scores, dim=1, out=scores)
+            total = highest - probs.amax(dim=1, keepdim=True).log()  # log Σ exp, without a pass of its own
+            loss += (total - (1 - smoothing) * said).sum(dtype=torch.float64) - smoothing * (states @ mean).sum()
+            # The smoothed part of the target is the same for all tokens, so it need not be written into every score.
+            probs.scatter_add_(1, wanted, probs.new_full(wanted.shape, smoothing - 1))
+            torch.mm(probs, output, out=to_hidden[start : start + CHUNK])
+            to_output.addmm_(probs.t(), states)
+        to_hidden -= smoothing * mean
+        to_output -= share * hidden.sum(dim=0)
         ctx.save_for_backward(to_hidden, to_output)
         return loss.to(hidden.dtype)
 

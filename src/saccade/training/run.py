@@ -8,13 +8,17 @@ tensorboard/     if asked for
 model/           the best model so far; at the end, the finished one
 """
 
+import os
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from saccade import directory, settings
 from saccade.data.prepare import Prepared
-from saccade.errors import CheckpointError, SettingsError
+from saccade.errors import CheckpointError, SettingsError, TrainingError
 from saccade.recipe import Recipe
 from saccade.training import checkpoint
 from saccade.training.checkpoint import Arrays, Checkpoint
@@ -84,6 +88,29 @@ class Run:
             search=self.recipe.search,
         )
         directory.save(self.model, description, prepared.tokenizers, parameters, card(self.recipe, prepared, story))
+
+
+@contextmanager
+def claimed(path: Path) -> Iterator[None]:
+    """Keep all other trainings off a run directory. The lock is the system's: it leaves no file, and ends with us."""
+    path.mkdir(parents=True, exist_ok=True)
+    if sys.platform == "win32":  # which cannot lock a directory
+        yield
+        return
+    import fcntl
+
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TrainingError(
+                f"Only one training at a time may write to {path}, but another one is at work there. Wait for it, "
+                "interrupt it with Ctrl-C, or give this recipe a `run` directory of its own."
+            ) from None
+        yield
+    finally:
+        os.close(handle)
 
 
 def _may_change(change: str, recipe: Recipe) -> bool:

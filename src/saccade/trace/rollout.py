@@ -1,0 +1,67 @@
+"""Attention rollout (Abnar & Zuidema 2020): how much of each input position arrives at the last layer, if attention and
+the residual path beside it carried everything.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from saccade.trace.trace import AttentionTrace, Kind, Layer, Matrix
+
+RESIDUAL = 0.5
+
+
+def rollout(trace: AttentionTrace) -> AttentionTrace:
+    """The trace with one layer of one head for each kind: self-attention rolled out, and the source as the last decoder
+    layer sees it through cross-attention, decoder and encoder together.
+
+    Every row sums to one. Feed-forward layers and the vectors that are mixed are not looked at, as in the paper.
+    """
+    found: dict[Kind, Matrix] = {
+        kind: rolled(_means(trace, kind)) for kind in ("encoder", "decoder") if kind in trace.kinds
+    }
+    if "cross" in trace.kinds or not found:
+        found["cross"] = through_cross(_means(trace, "encoder"), _means(trace, "decoder"), _means(trace, "cross"))
+    return replace(trace, layers=tuple(Layer(f"rollout.{kind}", kind, each[None]) for kind, each in found.items()))
+
+
+def rolled(layers: Iterable[Matrix]) -> Matrix:
+    """The product of ½W + ½I over layers, the last one on the left."""
+    product: Matrix | None = None
+    for layer in layers:
+        mixed = _with_residual(layer)
+        product = mixed if product is None else mixed @ product
+    assert product is not None
+    return product
+
+
+def through_cross(encoder: Iterable[Matrix], decoder: Iterable[Matrix], cross: Iterable[Matrix]) -> Matrix:
+    """The source as each target position sees it in the end.
+
+    Beginning with S = 0, in every decoder layer S ← (½D + ½I)S for self-attention D, then S ← ½S + ½CE for
+    cross-attention C and the encoder's rollout E. What the target itself contributes is left out, and rows are made to
+    sum to one.
+    """
+    source = rolled(encoder)
+    seen: Matrix | None = None
+    for itself, across in zip(decoder, cross, strict=True):
+        before = np.zeros_like(across) if seen is None else _with_residual(itself) @ seen
+        seen = RESIDUAL * before + (1 - RESIDUAL) * across @ source
+    assert seen is not None
+    return _normalised(seen)
+
+
+def _means(trace: AttentionTrace, kind: Kind) -> list[Matrix]:
+    """The mean over heads, layer by layer."""
+    return [layer.weights.mean(axis=0) for layer in trace.of(kind)]
+
+
+def _with_residual(weights: Matrix) -> Matrix:
+    return _normalised(RESIDUAL * np.eye(len(weights)) + (1 - RESIDUAL) * weights)
+
+
+def _normalised(weights: Matrix) -> Matrix:
+    """Rows that sum to one; one of zeros stays."""
+    totals = weights.sum(axis=-1, keepdims=True)
+    return np.asarray(weights / np.where(totals == 0, 1, totals))
