@@ -180,7 +180,7 @@ def balanced(matrix: Matrix) -> Matrix:
     looks at.
     """
     totals = matrix.sum(axis=0, keepdims=True)
-    return np.divide(matrix, totals, out=np.zeros_like(matrix), where=totals > 0)
+    return np.asarray(np.divide(matrix, totals, out=np.zeros_like(matrix), where=totals > 0))
 
 
 def links_between_words(pairs: Iterable[Link], source: Matrix, target: Matrix) -> list[Link]:
