@@ -82,7 +82,7 @@ def scored(name: str) -> dict[str, Any]:
         figures: dict[str, Any] = {}
         for part, file in TEST.items():
             words = ("--source", data / f"{file}.en", "--reference", data / f"{file}.de", "--json")
-            figures[part] = json.loads(saccade("evaluate", "--model", run, *words))
+            figures[part] = json.loads(saccade("evaluate", "--model", run, *words))["systems"][0]
         newest = max((run / "checkpoints").glob("update-*/checkpoint.json"))
         figures["minutes"] = json.loads(newest.read_text(encoding="utf-8"))["progress"]["seconds"] / 60
         figures["parameters"] = ModelDirectory.open(run).num_parameters

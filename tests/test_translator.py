@@ -16,7 +16,6 @@ def test_a_notebook_shows_a_translation_as_harmless_text():
 
 
 def test_a_notebook_shows_the_attention_of_all_that_was_found():
-    pytest.importorskip("saccade.trace.notebook", reason="comes with the page")
     layer = Layer("decoder.0.cross_attention", "cross", np.ones((1, 1, 1)))
     trace = AttentionTrace(source=Tokens(("eins",)), target=Tokens(("uno",)), layers=(layer,))
     other = AttentionTrace(source=Tokens(("eins",)), target=Tokens(("ichi",)), layers=(layer,))

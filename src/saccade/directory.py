@@ -2,7 +2,7 @@
 
 settings.toml       what the model is, and the languages it was trained for
 model.safetensors   its parameters
-tokenizer.spm       or source.spm and target.spm
+tokenizer.spm       or source.spm and target.spm; with the pieces by id in .pieces.json if imported
 card.md             data, scores and intended use, for people
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import load, save_file
 
 from saccade import __version__, settings
 from saccade.errors import ModelError
@@ -191,10 +191,43 @@ def open_parameters(path: Path) -> Any:
     try:
         return safe_open(path, framework="numpy")
     except (SafetensorError, OSError) as error:
+        raise _damaged(path, error) from error
+
+
+def parse_parameters(content: bytes, *, path: Path) -> dict[str, NDArray[Any]]:
+    """All tensors in the content of a safetensors file by name."""
+    try:
+        return load(content)
+    except SafetensorError as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> ModelError:
+    return ModelError(
+        f"{path} must be a whole safetensors file, but cannot be read ({error}). "
+        "It was probably cut short while being copied: copy it again, or train the model again."
+    )
+
+
+def check_parameters(
+    expected: Mapping[str, tuple[int, ...]], given: Mapping[str, tuple[int, ...]], *, origin: str
+) -> None:
+    """Refuse parameters, by name and shape, that are not those of a model: missing, left over or misshapen."""
+    problems = [
+        *(f"{name} is missing" for name in expected.keys() - given.keys()),
+        *(f"{name} is not a parameter of this model" for name in given.keys() - expected.keys()),
+        *(
+            f"{name} must have shape {expected[name]}, not {given[name]}"
+            for name in expected.keys() & given.keys()
+            if expected[name] != given[name]
+        ),
+    ]
+    if problems:
         raise ModelError(
-            f"{path} must be a whole safetensors file, but cannot be read ({error}). "
-            "It was probably cut short while being copied: copy it again, or train the model again."
-        ) from error
+            f"The parameters of {origin} must fit its settings and vocabulary, but {'; '.join(sorted(problems)[:5])}"
+            f"{f'; and {len(problems) - 5} more' if len(problems) > 5 else ''}. Its files do not belong together: "
+            "copy the whole model directory again."
+        )
 
 
 def _check_layout(path: Path) -> None:

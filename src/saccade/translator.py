@@ -5,18 +5,16 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import get_args, overload
 
 from saccade.directory import ModelDirectory
-from saccade.errors import DataError, need_torch
+from saccade.engines.automatic import load_engine
+from saccade.engines.engine import Compute, Engine, EngineName, Traced
+from saccade.errors import DataError, ModelError
+from saccade.search.hypothesis import Hypothesis
 from saccade.search.settings import SearchSettings
-from saccade.text.normalize import normalize
 from saccade.text.tokenizer import EOS, SPECIALS, Tokenizer
 from saccade.trace.trace import KINDS, AttentionTrace, Kind, Span, Tokens
-
-if TYPE_CHECKING:
-    from saccade.engines.torch import TorchEngine, Traced
-    from saccade.search.hypothesis import Hypothesis
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +46,30 @@ class Translation:
         traces = [each.attention for each in (self, *self.alternatives) if each.attention is not None]
         if not traces:
             return f"<p>{escape(self.text)}</p>"
-        from saccade.trace.notebook import repr_html  # type: ignore[import-not-found]
+        from saccade.trace.notebook import repr_html
 
-        return str(repr_html(traces))
+        return repr_html(traces)
 
 
-def load(path: str | Path, *, device: str = "cpu") -> "Translator":
-    """Open a model directory, or the run directory of a training, to translate with."""
+def load(
+    path: str | Path, *, engine: EngineName = "auto", device: str = "cpu", compute: Compute = "float32"
+) -> "Translator":
+    """Open a model directory, or the run directory of a training, to translate with.
+
+    `auto` runs Transformers on a CPU with CTranslate2, which `compute="int8"` makes smaller and faster, and everything
+    else with torch.
+    """
+    for name, given, known in (("engine", engine, EngineName), ("compute", compute, Compute)):
+        if given not in get_args(known):
+            raise ModelError(f"{name} must be one of {', '.join(get_args(known))}, not {given}.")
     directory = ModelDirectory.open(Path(path))
-    need_torch("Translating")
-    from saccade.engines.torch import TorchEngine
-
-    return Translator(directory, TorchEngine.load(directory, device))
+    return Translator(directory, load_engine(directory, engine, device=device, compute=compute))
 
 
 class Translator:
     """A model ready to translate."""
 
-    def __init__(self, directory: ModelDirectory, engine: "TorchEngine") -> None:
+    def __init__(self, directory: ModelDirectory, engine: Engine) -> None:
         self.directory = directory
         self.engine = engine
 
@@ -171,7 +175,7 @@ class Translator:
         """How this model translates unless told otherwise."""
         return self.directory.description.search
 
-    def _translation(self, source: str, hypothesis: "Hypothesis", traced: "Traced | None") -> Translation:
+    def _translation(self, source: str, hypothesis: Hypothesis, traced: Traced | None) -> Translation:
         tokenizers = self.directory.tokenizers
         text, spans = tokenizers.target.decode_with_spans(hypothesis.ids)
         tokens = _pieces(tokenizers.target, hypothesis.ids, text, spans, ends=hypothesis.finished)
@@ -189,7 +193,7 @@ class Translator:
             attention=attention,
         )
 
-    def _attention(self, source: Tokens, target: Tokens, traced: "Traced") -> AttentionTrace:
+    def _attention(self, source: Tokens, target: Tokens, traced: Traced) -> AttentionTrace:
         return AttentionTrace(
             source=source,
             target=target,
@@ -212,7 +216,7 @@ class Translator:
 def _tokens(tokenizer: Tokenizer, text: str) -> tuple[tuple[int, ...], Tokens]:
     """A text as the model reads it: its ids, and its tokens with their end."""
     encoded = tokenizer.encode_with_spans(text)
-    return encoded.ids, _pieces(tokenizer, encoded.ids, normalize(text), encoded.spans)
+    return encoded.ids, _pieces(tokenizer, encoded.ids, tokenizer.normalize(text), encoded.spans)
 
 
 def _pieces(

@@ -158,7 +158,6 @@ def test_what_is_no_trace(saccade, tmp_path: Path):
 
 
 def test_the_source_looks_at_itself(saccade, trained: Path, tmp_path: Path):
-    pytest.importorskip("saccade.trace.grid", reason="comes with the pictures")
     picture = tmp_path / "encoder.svg"
     ended = saccade("view", "-m", trained / "run", "lion dog", "--kind", "encoder", "--grid", "-o", picture)
     assert (ended.code, ended.stderr) == (0, "")
@@ -169,14 +168,12 @@ def test_the_source_looks_at_itself(saccade, trained: Path, tmp_path: Path):
 
 
 def test_a_picture_in_pixels(saccade, trained: Path, tmp_path: Path):
-    pytest.importorskip("saccade.trace.png", reason="comes with the pictures")
     picture = tmp_path / "attention.png"
     assert saccade("view", "-m", trained / "run", "lion dog", "-o", picture).code == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_page(saccade, trained: Path, tmp_path: Path):
-    pytest.importorskip("saccade.trace.page", reason="comes with the page")
     path = tmp_path / "attention.html"
     assert saccade("view", "-m", trained / "run", "lion dog", "--n-best", "2", "-o", path).code == 0
     assert "<!doctype html>" in path.read_text("utf-8").lower()

@@ -67,6 +67,7 @@ def every_model() -> dict[str, Tiny]:
         "transformer, tied": Tiny(_transformer(embeddings="tied", activation="swish"), separate),
         "transformer, separate": Tiny(_transformer(embeddings="separate", norm="pre"), separate),
         "transformer, gelu": Tiny(_transformer(activation="gelu", num_heads=4), shared),
+        "transformer, output bias": Tiny(_transformer(output_bias=True), shared),
         "convolutional": Tiny(_convolutional(), shared),
         "convolutional, separate": Tiny(_convolutional(embeddings="separate", kernel=5, decoder_layers=1), separate),
         "fixed vector": Tiny(_recurrent("fixed"), shared),
@@ -112,8 +113,8 @@ def whole_batch() -> Batch:
 
 
 def loss(model: Model, batch: Batch) -> torch.Tensor:
-    hidden, target = model(batch)[batch.target_mask], batch.target[batch.target_mask]
-    return smoothed_loss_chunked(hidden, model.output_weight, target, 0.1)
+    hidden, output = model.readout(model(batch))
+    return smoothed_loss_chunked(hidden[batch.target_mask], output, batch.target[batch.target_mask], 0.1)
 
 
 ATTENTION = {field.name for field in fields(AttentionSettings)}

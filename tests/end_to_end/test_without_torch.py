@@ -8,7 +8,8 @@ import pytest
 def test_it_is_the_base_install(without_torch):
     code = """
 from importlib.util import find_spec
-for name in ("numpy", "rich", "sacrebleu", "safetensors", "sentencepiece", "typer", "zstandard"):
+base = "ctranslate2 numpy resvg_py rich sacrebleu safetensors sentencepiece typer zstandard"
+for name in base.split():
     __import__(name)
 for name in ("torch", "entmax", "jaxtyping", "babel", "tensorboardX", "matplotlib", "pytest"):
     print(name, find_spec(name))
@@ -35,15 +36,35 @@ MODEL = """
 import numpy
 from pathlib import Path
 from saccade import directory
+from saccade.interop.ctranslate2 import parameter_shapes
+from saccade.models.settings import RecurrentSettings, TransformerSettings
 from saccade.text.tokenizer import Tokenizer, TokenizerSettings, Tokenizers
 
-tokenizer = Tokenizer.learn(["a dog runs"], TokenizerSettings(kind="char"), seed=1)
-description = directory.Description(source_language="en", target_language="de", max_tokens=9)
-directory.save(
-    Path("model"), description, Tokenizers(tokenizer, tokenizer), {"bias": numpy.zeros(1)}, card="# A card"
-)
+tokenizer = Tokenizer.learn(["a dog runs"], TokenizerSettings(kind="char", vocabulary=300), seed=1)
+settings = TransformerSettings(layers=1, d_model=8, d_feedforward=16, num_heads=2)
+random = numpy.random.default_rng(1)
+parameters = {
+    name: random.normal(size=shape).astype("float32")
+    for name, shape in parameter_shapes(settings, len(tokenizer), len(tokenizer)).items()
+}
+for path, model in (("model", settings), ("recurrent", RecurrentSettings())):
+    description = directory.Description(source_language="en", target_language="de", max_tokens=99, model=model)
+    directory.save(Path(path), description, Tokenizers(tokenizer, tokenizer), parameters, card="# A card")
 """
-VERBS = ["demo", "init", "prepare", "train", "translate", "evaluate", "info", "view", "reproduce", "bench"]
+VERBS = [
+    "demo",
+    "init",
+    "prepare",
+    "train",
+    "translate",
+    "evaluate",
+    "info",
+    "export",
+    "import",
+    "view",
+    "reproduce",
+    "bench",
+]
 
 
 @pytest.fixture(scope="module")
@@ -55,17 +76,48 @@ def work(without_torch, write_task) -> Path:
     return without_torch.directory
 
 
-def test_load_names_the_remedy(without_torch, work: Path):
+LINES = "a dog\n\nruns 🐕\n"
+
+
+def test_translating_works(without_torch, work: Path):
+    """Also in int8, with what was converted before, and from Python."""
+    first, again = (without_torch.run("translate", "--model", "model", stdin=LINES) for _ in range(2))
+    assert (first.returncode, first.stderr) == (0, "")
+    one, blank, other, end = first.stdout.split("\n")  # its bytes may be any character
+    assert (blank, end, one == other) == ("", "", False)
+    assert again.stdout == first.stdout
+    small = without_torch.run("translate", "--model", "model", "--compute", "int8", "--beam", "2", stdin=LINES)
+    assert (small.returncode, small.stderr, small.stdout.count("\n")) == (0, "", 3)
+    code = """
+import saccade
+print(saccade.load("model").translate("a dog").text)
+"""
+    assert without_torch.run_python("-c", code).stdout.rstrip("\n") == one
+
+
+def test_evaluating_a_model_works(without_torch, work: Path):
+    result = without_torch.run("evaluate", "-m", "model", "--source", "valid.en", "--reference", "valid.de")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert [line.split()[0] for line in result.stdout.splitlines()] == ["BLEU", "chrF2", "TER", "ppl"]
+
+
+def test_exporting_works(without_torch, work: Path):
+    result = without_torch.run("export", "--model", "model", "--to", "ctranslate2", "exported", "--quantize", "int8")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "exported\n", "")
+    assert (work / "exported/model.bin").is_file()
+
+
+def test_attention_names_the_remedy(without_torch, work: Path):
     code = """
 import saccade
 try:
-    saccade.load("model")
+    saccade.load("model").translate("a dog", attention=True)
 except saccade.MissingDependency as error:
     print(error)
 """
     result = without_torch.run_python("-c", code)
     assert result.stdout == (
-        'Translating needs PyTorch, which is not installed. Install it with: pip install "saccade[train]"\n'
+        'Looking at attention needs PyTorch, which is not installed. Install it with: pip install "saccade[train]"\n'
     ), result.stderr
 
 
@@ -97,7 +149,7 @@ def test_evaluating_files_works(without_torch, work: Path):
 def test_info_works(without_torch, work: Path):
     result = without_torch.run("info", "model")
     assert (result.returncode, result.stderr) == (0, "")
-    assert "num_parameters = 1\n" in result.stdout
+    assert 'kind = "transformer"\n' in result.stdout
     assert "# # A card\n" in result.stdout
 
 
@@ -128,15 +180,16 @@ def test_viewing_a_stored_trace_works(without_torch, work: Path):
         ("`saccade demo`", ["demo"]),
         ("`saccade train`", ["train", "recipe.toml"]),
         ("`saccade train`", ["train", "recipe.toml", "--dry-run"]),
-        ("Translating", ["translate", "--model", "model"]),
-        ("Translating", ["view", "--model", "model", "A dog runs."]),
+        ('Running a model of kind = "recurrent" with torch', ["translate", "--model", "recurrent"]),
+        ('Running a model of kind = "transformer" with torch', ["translate", "--model", "model", "--engine", "torch"]),
+        ("Looking at attention", ["view", "--model", "model", "A dog runs."]),
         ("`saccade reproduce`", ["reproduce", "length"]),
         ("`saccade bench`", ["bench", "train"]),
         ("`saccade bench`", ["bench", "tricks"]),
-        ("Translating", ["evaluate", "--model", "model", "--source", "valid.en", "--reference", "valid.de"]),
     ],
 )
 def test_what_needs_torch_names_the_remedy(what: str, words: list[str], without_torch, work: Path):
+    without_torch.run("translate", "--model", "model")  # converts it, as any first use does
     before = sorted(work.rglob("*"))
     result = without_torch.run(*words, stdin="A dog runs.\n")
     assert (result.returncode, result.stdout) == (1, "")

@@ -316,22 +316,57 @@ def test_a_line_longer_than_those_learned_from_is_translated_and_told(saccade, t
 
 
 def test_unequal_line_counts_of_scores(saccade, trained: Path):
-    ended = saccade("evaluate", "--hypotheses", trained / "train.de", "-r", trained / "valid.de", "-l", "de")
+    files = [trained / name for name in ("valid.de", "train.en", "train.de")]
+    ended = saccade("evaluate", "--hypotheses", files[2], "-r", files[0], "-l", "de")
     assert message(ended) == (
-        "Line n of the translations is scored against line n of the references, but there are 36 translations and 6 "
-        "references. Give files with the same number of lines; a blank line counts as a line."
+        f"Line n of every file must belong to line n of the others, but {files[0]} has 6 and {files[2]} has 36 lines. "
+        "Find the line that is missing or was split in two; a blank line counts as a line."
     )
-    ended = saccade("evaluate", "-m", trained / "run", "-s", trained / "train.en", "-r", trained / "valid.de")
+    ended = saccade("evaluate", "-m", trained / "run", "--hypotheses", files[2], "-s", files[1], "-r", files[0])
     assert message(ended) == (
-        f"{trained}/train.en has 36 lines but the reference has 6. Line n of one must translate line n of the other; "
-        "find the line that is missing or was split in two."
+        f"Line n of every file must belong to line n of the others, but {files[0]} has 6, {files[1]} has 36 and "
+        f"{files[2]} has 36 lines. Find the line that is missing or was split in two; a blank line counts as a line."
     )
 
 
-def test_nothing_to_score(saccade, tmp_path: Path):
+@pytest.mark.parametrize(
+    ("option", "what"),
+    [("--reference", "known translation"), ("--source", "text to translate"), ("--hypotheses", "translation")],
+)
+def test_nothing_to_score(option: str, what: str, saccade, trained: Path, tmp_path: Path):
     (tmp_path / "empty").write_text("")
-    ended = saccade("evaluate", "--hypotheses", tmp_path / "empty", "--reference", tmp_path / "empty")
-    assert message(ended) == f"{tmp_path}/empty must hold at least one known translation, but it is empty."
+    given = {
+        "--hypotheses": trained / "train.de",
+        "--source": trained / "train.en",
+        "--reference": trained / "train.de",
+    }
+    words = [word for pair in (given | {option: tmp_path / "empty"}).items() for word in pair]
+    assert message(saccade("evaluate", *words, "-l", "de")) == (
+        f"{tmp_path}/empty must hold at least one {what}, but it is empty."
+    )
+
+
+def test_two_systems_of_one_name(saccade, trained: Path, tmp_path: Path):
+    (tmp_path / "train.de").write_text("x\n")
+    files = (trained / "train.de", tmp_path / "train.de")
+    words = [word for path in files for word in ("--hypotheses", path)]
+    assert message(saccade("evaluate", *words, "-r", trained / "train.de", "-l", "de")) == (
+        f"Every system must have a name of its own, but {files[0]} and {files[1]} are both called train.de. Give names, "
+        "such as: --hypotheses old=FILE --hypotheses new=FILE"
+    )
+
+
+def test_models_into_different_languages(saccade, trained: Path, tmp_path: Path):
+    shutil.copytree(trained / "run/model", tmp_path / "other")
+    settings = tmp_path / "other/settings.toml"
+    settings.write_text(
+        settings.read_text("utf-8").replace('target_language = "de"', 'target_language = "nl"'), "utf-8"
+    )
+    words = ("-m", f"one={trained / 'run'}", "-m", tmp_path / "other", "-s", trained / "train.en")
+    assert message(saccade("evaluate", *words, "-r", trained / "train.de")) == (
+        "Models that are compared must translate into one language, but these do not: one into de, other into nl. "
+        "Compare others, or give --language if both names mean the same."
+    )
 
 
 # -- where the results go --
@@ -347,6 +382,16 @@ def test_an_output_that_exists(verb: str, saccade, trained: Path, tmp_path: Path
     }
     ended = saccade(verb, "-m", trained / "run", *words[verb], "-o", out)
     assert message(ended) == f"{out} exists already. Remove it or name another file; nothing was translated."
+    assert out.read_text() == "mine"
+
+
+def test_a_report_that_exists(saccade, trained: Path, tmp_path: Path):
+    out = tmp_path / "report.html"
+    out.write_text("mine")
+    words = ("--hypotheses", trained / "train.de", "-r", trained / "train.de", "--report", out)
+    assert message(saccade("evaluate", *words)) == (
+        f"{out} exists already. Remove it or name another file; nothing was evaluated."
+    )
     assert out.read_text() == "mine"
 
 

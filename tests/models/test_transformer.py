@@ -84,3 +84,26 @@ def test_decoding_goes_on_past_the_cached_positions():
         said, state = model.step(last, state)
         torch.testing.assert_close(said, expected[:, position], rtol=0.0, atol=1e-10)
     assert state.length == 5
+
+
+def test_an_output_bias_is_added_to_the_logits_and_learned_with_them():
+    """`readout`, which training differentiates, is another way to write the same logits."""
+    model = Transformer(TransformerSettings(**SIZES, output_bias=True), 9, 9)
+    bias = model.output_bias
+    assert bias is not None
+    assert not bias.any(), "before training, every token is as likely as without"
+    nn.init.normal_(bias)
+    hidden = model(BATCH)
+    states, output = model.readout(hidden)
+    torch.testing.assert_close(model.logits(hidden), hidden @ model.output_weight.T + bias)
+    torch.testing.assert_close(states @ output.T, model.logits(hidden))
+    (states @ output.T)[..., 5].sum().backward()
+    assert bias.grad is not None
+    assert bias.grad.tolist() == [0, 0, 0, 0, 0, 6, 0, 0, 0], "two targets of three positions"
+
+
+def test_without_an_output_bias_nothing_is_copied():
+    model = Transformer(TransformerSettings(**SIZES), 9, 9)
+    hidden = model(BATCH)
+    states, output = model.readout(hidden)
+    assert (states is hidden, output is model.output_weight) == (True, True)

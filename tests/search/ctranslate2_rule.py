@@ -40,7 +40,7 @@ def beam_search(
             if prefix[-1] == eos or length == limit:
                 top_has_ended |= place == 0
                 ids = prefix[:-1] if prefix[-1] == eos else prefix
-                ended.append(Ended(ids, log_prob, penalised(log_prob, len(ids))))
+                ended.append(Ended(ids, log_prob, penalised(log_prob, length)))
                 slots += spare[:1]
                 spare = spare[1:]
             else:

@@ -45,8 +45,7 @@ def test_a_wide_beam_is_exhaustive_search(seed, penalty, length_penalty):
     for sentence, hypotheses in zip(source, found, strict=True):
 
         def value(tokens, sentence=sentence):
-            length = len(tokens) - (tokens[-1] == EOS)
-            return score(replay(model, sentence, tokens).log_prob, length, settings)
+            return score(replay(model, sentence, tokens).log_prob, len(tokens), settings)
 
         best = max(every_hypothesis(model.vocab, limit), key=value)
         tokens = hypotheses[0].ids + ((EOS,) if hypotheses[0].finished else ())
@@ -147,15 +146,17 @@ def test_prefixes_are_ranked_without_regard_to_their_length_and_hypotheses_with(
 def test_the_place_of_what_ended_goes_to_the_next_that_goes_on():
     """Step 2 of a beam of two ranks 2 end (0.30), 2 4 (0.19), 3 end (0.16), 3 4 (0.15): the last stays."""
     model = Scripted({(): {2: 0.5, 3: 0.4}, (2,): {EOS: 0.6, 4: 0.38}, (3,): {EOS: 0.4, 4: 0.375}, (3, 4): {EOS: 0.99}})
-    assert find(model, sources(1), [30], beam=2)[0][0].ids == (3, 4)
+    found = find(model, sources(1), [30], beam=2, n_best=2)[0]
+    assert [hypothesis.ids for hypothesis in found] == [(2,), (3, 4)]
 
 
-def test_an_empty_hypothesis_ranks_last_with_a_length_penalty():
-    model = Scripted({(): {EOS: 0.98}})
+def test_an_empty_hypothesis_ranks_as_one_token():
+    """0.6 in one token, 0.4 · 0.9 in two: log 0.6 = -0.51 and (log 0.36) / 2 = -0.51, a hair above."""
+    model = Scripted({(): {EOS: 0.599, 2: 0.4}, (2,): {EOS: 0.9}})
     assert find(model, sources(1), [3], beam=2, length_penalty=0.0)[0][0].ids == ()
     found = find(model, sources(1), [3], beam=2, n_best=2, length_penalty=1.0)[0]
-    assert found[0].ids != ()
-    assert found[-1].score == -math.inf
+    assert [hypothesis.ids for hypothesis in found] == [(2,), ()]
+    assert found[1].score == pytest.approx(math.log(0.599))
 
 
 def test_ties_go_to_the_lower_index():

@@ -1,23 +1,31 @@
+import io
+import math
+import re
+import warnings
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
+from saccade.trace.metrics import text_width
+from saccade.trace.png import png
 from saccade.trace.svg import svg
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def one_layer(source, target, matrix):
+def one_layer(source, target, matrix=None):
+    matrix = np.eye(len(target), len(source)) if matrix is None else matrix
     layer = Layer("decoder.0.cross_attention", "cross", np.array([matrix]))
     return AttentionTrace(source=Tokens(tuple(source)), target=Tokens(tuple(target)), layers=(layer,))
 
 
-def draw(trace, **chosen):
-    return ElementTree.fromstring(svg(trace, **chosen))
+def draw(trace, *chosen, **named):
+    return ElementTree.fromstring(svg(trace, *chosen, **named))
 
 
 def cells(picture):
@@ -26,6 +34,38 @@ def cells(picture):
 
 def texts(picture):
     return ["".join(text.itertext()) for text in picture.iter(f"{SVG}text")]
+
+
+def bounds(text):
+    """Left, top, right and bottom of a text, as it lies in the picture."""
+    size = 18 if "title" in text.get("class", "") else 12 if "quiet" in text.get("class", "") else 14
+    width = text_width("".join(text.itertext()), size)
+    x, y = float(text.get("x")), float(text.get("y"))
+    left = x - {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor", "start")] * width
+    corners = [(left, y - 0.8 * size), (left + width, y - 0.8 * size), (left, y + 0.2 * size), (left + width, y)]
+    if turned := re.fullmatch(r"rotate\(-45 (\S+) (\S+)\)", text.get("transform", "")):
+        pivot_x, pivot_y = map(float, turned.groups())
+        corners = [
+            (
+                pivot_x + math.sqrt(0.5) * (x - pivot_x + y - pivot_y),
+                pivot_y + math.sqrt(0.5) * (y - pivot_y - x + pivot_x),
+            )
+            for x, y in corners
+        ]
+    horizontal, vertical = zip(*corners, strict=True)
+    return min(horizontal), min(vertical), max(horizontal), max(vertical)
+
+
+def assert_nothing_lies_outside(picture):
+    left, top, width, height = map(float, picture.get("viewBox").split())
+    assert (width, height) == (float(picture.get("width")), float(picture.get("height")))
+    for rect in cells(picture):
+        assert left < float(rect.get("x")) < left + width - 26
+        assert top < float(rect.get("y")) < top + height - 26
+    for text in picture.iter(f"{SVG}text"):
+        box = bounds(text)
+        assert left + 20 < box[0] <= box[2] < left + width - 20, "".join(text.itertext())
+        assert top + 20 < box[1] < box[3] < top + height - 20, "".join(text.itertext())
 
 
 EXAMPLE = one_layer(["▁a", "dog"], ["▁ein", "Hund", "."], [[0.8, 0.2], [0.0, 0.4], [0.0, 0.0]])
@@ -48,33 +88,62 @@ def test_the_largest_weight_of_a_row_has_a_border():
     ]
 
 
-def test_tokens_title_caption_and_scale_are_written():
+def test_tokens_title_caption_sides_and_scale_are_written():
     written = texts(draw(EXAMPLE, title="A dog"))
-    for text in (
-        "A dog",
-        "layer 1 of 1, head 1 of 1",
-        "·a",
-        "dog",
-        "·ein",
-        "Hund",
-        ".",
-        "source →",
-        "target ↓",
-        "0.80",
-    ):
+    for text in ("A dog", "layer 1 of 1, head 1 of 1", "·a", "dog", "·ein", "Hund", ".", "source", "target", "0.80"):
         assert text in written
+
+
+@pytest.mark.parametrize(
+    ("kind", "sides", "tokens"),
+    [
+        ("encoder", ("source, looking", "source, looked at"), ["s1", "s2", "s3"] * 2),
+        ("decoder", ("target, writing", "target, read so far"), ["<s>", "t1", "t1", "t2"]),
+        ("memory", ("step", "memory slot"), ["1", "2", "3", "4", "t1", "t2"]),
+    ],
+)
+def test_every_kind_is_drawn_with_its_own_sides(kind, sides, tokens):
+    shape = {"encoder": (1, 3, 3), "decoder": (1, 2, 2), "memory": (1, 2, 4)}[kind]
+    layers = (Layer("one", "cross", np.full((1, 2, 3), 0.3)), Layer("two", kind, np.full(shape, 0.2)))
+    trace = AttentionTrace(source=Tokens(("s1", "s2", "s3")), target=Tokens(("t1", "t2")), layers=layers)
+    picture = draw(trace, kind=kind)
+    assert len(cells(picture)) == shape[1] * shape[2]
+    written = texts(picture)
+    assert written[: len(tokens)] == tokens
+    assert set(sides) <= set(written)
+    assert f"{kind} attention, layer 1 of 1, head 1 of 1" in written
 
 
 def test_it_needs_nothing_from_elsewhere():
     drawn = svg(EXAMPLE).replace("http://www.w3.org/2000/svg", "")
-    assert "http" not in drawn
-    assert "href" not in drawn
-    assert "<script" not in drawn
+    for foreign in ("http", "href", "<script", "@import", "@font-face"):
+        assert foreign not in drawn
 
 
-@given(st.text(min_size=1), st.text(min_size=1), st.text())
-def test_whatever_the_tokens_it_is_xml(source, target, title):
-    draw(one_layer([source], [target], [[1.0]]), title=title)
+def test_markup_in_tokens_is_text():
+    picture = draw(one_layer(["<script>alert(1)</script>", "&amp;"], ['"x" onload="y"']), title="</title><script>")
+    assert {element.tag.removeprefix(SVG) for element in picture.iter()} == {
+        *("svg", "title", "style", "rect", "pattern", "text", "linearGradient", "stop")
+    }
+    assert {"<script>alert(1)</scrip…", "&amp;", '"x" onload="y"', "</title><script>"} <= set(texts(picture))
+
+
+def test_words_from_right_to_left_are_kept_apart_with_their_mark_to_the_right():
+    picture = draw(one_layer(["▁שלום."], ["▁abc"]))
+    word = next(text for text in picture.iter(f"{SVG}text") if "שלום" in "".join(text.itertext()))
+    mark = next(text for text in picture.iter(f"{SVG}text") if text.text == "·")
+    assert word.text == "\u2067שלום.\u2069"
+    assert "in-hebrew" in word.get("class")
+    assert float(mark.get("x")) > float(word.get("x"))
+
+
+@given(
+    st.lists(st.text(min_size=1), min_size=1, max_size=4),
+    st.lists(st.text(min_size=1), min_size=1, max_size=4),
+    st.text(),
+)
+def test_whatever_the_tokens_it_is_xml_and_nothing_lies_outside(source, target, title):
+    assert_nothing_lies_outside(draw(one_layer(source, target), title=title))
 
 
 @pytest.mark.parametrize(
@@ -84,22 +153,20 @@ def test_whatever_the_tokens_it_is_xml(source, target, title):
         (["▁" + "w" * 40] * 3, ["▁" + "m" * 40] * 2),
         (["北京大学计算机系"] * 20, ["东京"] * 5),
         (["a", "</s>"] * 30, ["b"]),
+        (["▁👨‍👩‍👧‍👦👍🏽🇩🇪", "▁مرحبا"], ["▁नमस्ते" * 3, "e\u0301" * 30]),
     ],
 )
-def test_nothing_lies_outside(source, target):
-    picture = draw(one_layer(source, target, np.ones((len(target), len(source)))), title="A title of some length")
-    width, height = float(picture.get("width")), float(picture.get("height"))
-    for cell in cells(picture):
-        assert 0 < float(cell.get("x")) < width - 26
-        assert 0 < float(cell.get("y")) < height - 26
-    for text in picture.iter(f"{SVG}text"):
-        x, y, length = float(text.get("x")), float(text.get("y")), 14 * 0.55 * len("".join(text.itertext()))
-        if text.get("text-anchor") == "end":
-            assert x - length > 0
-        elif text.get("transform"):
-            assert x + 0.7 * length < width
-            assert y - 0.7 * length > 60
-        assert 0 < y < height
+def test_nothing_lies_outside_and_nothing_is_cut(source, target):
+    trace = one_layer(source, target)
+    assert_nothing_lies_outside(draw(trace, title="A title of some length"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a box of a missing font is as good here
+        pixels = np.asarray(Image.open(io.BytesIO(png(svg(trace, title="A title of some length"), 1))).convert("L"))
+    border = np.concatenate(
+        [pixels[:12].ravel(), pixels[-12:].ravel(), pixels[:, :12].ravel(), pixels[:, -12:].ravel()]
+    )
+    assert border.min() == 255, "the border is white"
+    assert pixels.min() < 100, "within it there is something"
 
 
 def test_it_draws_a_hundred_tokens_by_a_hundred_at_once():

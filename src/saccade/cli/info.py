@@ -33,7 +33,7 @@ def info(
         "num_parameters": directory.num_parameters,
         "source_vocabulary": len(tokenizers.source),
         "target_vocabulary": len(tokenizers.target),
-        "shares_vocabulary": tokenizers.shared,
+        "shares_vocabulary": tokenizers.shares_vocabulary,
         "sha256": checksum,
     }
     print_result(tomli_w.dumps({**facts, **settings.table(directory.description)}))

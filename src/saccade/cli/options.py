@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from saccade.engines.engine import Compute, EngineName
+
 RecipeFile = Annotated[Path, typer.Argument(metavar="RECIPE", help="The recipe, a TOML file.", show_default=False)]
 Overrides = Annotated[
     list[str] | None,
@@ -36,6 +38,14 @@ Beam = Annotated[
         help="Beam width; 1 is greedy. The model's own setting unless given.",
         show_default=False,
     ),
+]
+EngineChoice = Annotated[
+    EngineName,
+    typer.Option("--engine", help="What runs the model. auto: CTranslate2 for Transformers, PyTorch for all others."),
+]
+ComputeChoice = Annotated[
+    Compute,
+    typer.Option("--compute", help="Numbers that are computed with; int8 is faster and needs CTranslate2."),
 ]
 
 

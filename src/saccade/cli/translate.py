@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from saccade.cli.console import bar, note
-from saccade.cli.options import Beam, ModelPath
+from saccade.cli.options import Beam, ComputeChoice, EngineChoice, ModelPath
 from saccade.errors import DataError, OutputExists
 from saccade.search.settings import SearchSettings
 from saccade.text.formats.opening import check_readable, open_text
@@ -49,6 +49,8 @@ def translate(
             help="Write so many translations of each line, best first, each with its score before a tab.",
         ),
     ] = 1,
+    engine: EngineChoice = "auto",
+    compute: ComputeChoice = "float32",
 ) -> None:
     """Translate lines of text; line n of the output belongs to line n of the input, blank lines included.
 
@@ -62,7 +64,7 @@ def translate(
         raise OutputExists(f"{output} exists already. Remove it or name another file; nothing was translated.")
     for path in files or ():
         check_readable(path)
-    translator = load(model)
+    translator = load(model, engine=engine, compute=compute)
     settings = search_settings(translator.search, beam, n_best)
     lines = chain.from_iterable(open_text(path) for path in files) if files else standard_input()
     if output is not None:

@@ -1,8 +1,9 @@
 """`saccade view`: where a model looks while it reads and writes."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -130,33 +131,45 @@ def draw(
     """The heat-map of the first in the terminal, and files as their names say; layers and heads are counted from 1."""
     from saccade.trace.terminal import heatmap
 
-    chosen = {"layer": layer and layer - 1, "head": head and head - 1} | ({} if kind is None else {"kind": kind})
-    stdout.print(heatmap(traces[0], **cast(Any, chosen)))
+    at, which = (None if number is None else number - 1 for number in (layer, head))
+    first, title = traces[0], traces[0].target.text
+    stdout.print(heatmap(first, at, which, kind=kind))
+
+    def picture() -> str:
+        from saccade.trace.grid import head_grid
+        from saccade.trace.overlay import overlay
+        from saccade.trace.svg import svg
+
+        if grid:
+            return head_grid(first, kind=kind, title=title)
+        if (kind or first.main) == "image":
+            return overlay(first, title=title)
+        return svg(first, at, which, kind=kind, title=title)
+
     for path in outputs:
-        title = traces[0].target.text
         match path.suffix.lower():
             case ".json":
                 save_all(traces, path)
             case ".html":
-                from saccade.trace.page import page  # type: ignore[import-not-found]
+                from saccade.trace.page import page
 
                 path.write_text(page(traces, title=title), encoding="utf-8")
             case ".svg":
-                path.write_text(_picture(traces[0], chosen, title, grid), encoding="utf-8")
+                path.write_text(picture(), encoding="utf-8")
             case ".png":
-                from saccade.trace.png import png  # type: ignore[import-not-found]
-
-                path.write_bytes(png(_picture(traces[0], chosen, title, grid)))
+                path.write_bytes(_rendered(picture()))
 
 
-def _picture(trace: AttentionTrace, chosen: dict[str, Any], title: str, grid: bool) -> str:
-    if grid:
-        from saccade.trace.grid import head_grid  # type: ignore[import-not-found]
+def _rendered(picture: str) -> bytes:
+    """As PNG; what the fonts of this machine lack is said."""
+    from saccade.trace.png import png
 
-        return str(head_grid(trace, kind=chosen.get("kind"), title=title))
-    from saccade.trace.svg import svg
-
-    return svg(trace, **chosen, title=title)
+    with warnings.catch_warnings(record=True) as lacking:
+        warnings.simplefilter("always")
+        drawn = png(picture)
+    for each in lacking:
+        note(str(each.message))
+    return drawn
 
 
 def _translated(model: Path, text: str, beam: int | None, n_best: int) -> list[AttentionTrace]:

@@ -1,8 +1,8 @@
 """Runs any model with torch: sources sorted by length, batched by tokens, answered in the order they came."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float
@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from saccade.data.batch import Batch, collate, collate_sources
-from saccade.directory import ModelDirectory
+from saccade.directory import ModelDirectory, check_parameters
+from saccade.engines.engine import Advanced, Ids, Traced, cut
 from saccade.errors import ModelError
 from saccade.models.build import Model, build
 from saccade.models.settings import ModelSettings
@@ -24,22 +25,6 @@ from saccade.trace.trace import KINDS, Kind, Layer, Matrix
 
 BATCH_TOKENS = 2048
 TRACE_TOKENS = 512  # fewer, as the weights of all layers and heads are kept
-Ids = Sequence[int]
-Advanced = Callable[[int], None]
-
-
-class Traced(NamedTuple):
-    """What a model does while it is made to write a given target."""
-
-    token_log_probs: tuple[float, ...]
-    """Of each target token, the end of sentence included."""
-    layers: tuple[Layer, ...]
-    """What each of them was attending to, and the source tokens before; without padding."""
-
-    def first(self, count: int) -> "Traced":
-        """The same of the first so many target tokens."""
-        cut = (Layer(each.name, each.kind, _cut(each.weights, each.kind, target=count)) for each in self.layers)
-        return Traced(self.token_log_probs[:count], tuple(cut))
 
 
 class TorchEngine:
@@ -156,21 +141,11 @@ def fill(model: Model, parameters: Mapping[str, NDArray[Any]], *, origin: str) -
     """Copy parameters into a model of the same make; anything missing, left over or misshapen is refused."""
     own = dict(model.named_parameters())
     given = {name: torch.from_numpy(values) for name, values in parameters.items()}
-    problems = [
-        *(f"{name} is missing" for name in own.keys() - given.keys()),
-        *(f"{name} is not a parameter of this model" for name in given.keys() - own.keys()),
-        *(
-            f"{name} must have shape {tuple(own[name].shape)}, not {tuple(given[name].shape)}"
-            for name in own.keys() & given.keys()
-            if own[name].shape != given[name].shape
-        ),
-    ]
-    if problems:
-        raise ModelError(
-            f"The parameters of {origin} must fit its settings and vocabulary, but {'; '.join(sorted(problems)[:5])}"
-            f"{f'; and {len(problems) - 5} more' if len(problems) > 5 else ''}. Its files do not belong together: "
-            "copy the whole model directory again."
-        )
+    check_parameters(
+        {name: tuple(parameter.shape) for name, parameter in own.items()},
+        {name: tuple(values.shape) for name, values in given.items()},
+        origin=origin,
+    )
     with torch.no_grad():
         for name, parameter in own.items():
             parameter.copy_(given[name])
@@ -185,13 +160,7 @@ def _kind(name: str) -> Kind:
 
 def _layer(name: str, weights: Matrix, source: int, target: int) -> Layer:
     """The weights of a layer without their padding, in memory of their own."""
-    return Layer(name, _kind(name), _cut(weights, _kind(name), source, target).copy())
-
-
-def _cut(weights: Matrix, kind: Kind, source: int | None = None, target: int | None = None) -> Matrix:
-    """The first so many source tokens and target tokens."""
-    looks, looked_at = {"cross": (target, source), "encoder": (source, source), "decoder": (target, target)}[kind]
-    return weights[:, :looks, :looked_at]
+    return Layer(name, _kind(name), cut(weights, _kind(name), source, target).copy())
 
 
 @contextmanager

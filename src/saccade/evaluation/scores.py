@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from saccade.errors import DataError
+from saccade.evaluation.significance import Interval
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
@@ -27,24 +28,36 @@ class Score:
     name: str
     value: float
     signature: str
+    interval: Interval | None = None
+    """Where it would lie for other sentences of the same kind, if that was asked for."""
+    p_value: float | None = None
+    """How likely chance alone makes it differ so much from the first system's; None for that one."""
 
 
 def corpus_scores(hypotheses: Sequence[str], references: Sequence[str], *, language: str) -> list[Score]:
     """BLEU, chrF2 and TER of raw, detokenised text in `language`, the target language."""
+    check(hypotheses, references)
+    warn_of_tokenized(hypotheses, references)
+    return [_score(metric, hypotheses, references) for metric in metrics(language).values()]
+
+
+def metrics(language: str) -> dict[str, "Metric"]:
+    """sacreBLEU's BLEU, chrF2 and TER, set up for text in `language`, by their names."""
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER
 
-    _check(hypotheses, references)
-    _warn_of_tokenized(hypotheses, references)
     # TER counts words; asian_support splits Han characters, and does nothing unless normalized is set too.
-    unspaced = _primary(language) in CHINESE | JAPANESE
-    metrics = (_bleu(language), CHRF(), TER(normalized=unspaced, asian_support=unspaced))
-    return [_score(metric, hypotheses, references) for metric in metrics]
+    unspaced = is_unspaced(language)
+    return {
+        "BLEU": _bleu(language),
+        "chrF2": CHRF(),
+        "TER": TER(normalized=unspaced, asian_support=unspaced),
+    }
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> float:
     """BLEU alone, as validation watches it."""
-    _check(hypotheses, references)
+    check(hypotheses, references)
     return _score(_bleu(language), hypotheses, references).value
 
 
@@ -60,6 +73,11 @@ def bleu_tokenization(language: str) -> str:
     return "13a"
 
 
+def is_unspaced(language: str) -> bool:
+    """Whether its words are written without spaces between them."""
+    return _primary(language) in CHINESE | JAPANESE
+
+
 def _primary(language: str) -> str:
     return re.split("[-_]", language.lower())[0]
 
@@ -67,7 +85,7 @@ def _primary(language: str) -> str:
 def _bleu(language: str) -> "BLEU":
     from sacrebleu.metrics.bleu import BLEU
 
-    # force switches off sacreBLEU's own warning; _warn_of_tokenized gives it where it is justified.
+    # force switches off sacreBLEU's own warning; warn_of_tokenized gives it where it is justified.
     return BLEU(tokenize=bleu_tokenization(language), force=True)
 
 
@@ -76,7 +94,8 @@ def _score(metric: "Metric", hypotheses: Sequence[str], references: Sequence[str
     return Score(score.name, score.score, metric.get_signature().format())
 
 
-def _check(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+def check(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    """Refuse what cannot be scored."""
     if len(hypotheses) != len(references):
         raise DataError(
             f"Line n of the translations is scored against line n of the references, but there are "
@@ -90,7 +109,7 @@ def _check(hypotheses: Sequence[str], references: Sequence[str]) -> None:
         )
 
 
-def _warn_of_tokenized(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+def warn_of_tokenized(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     """Tokenised translations lose points, but not where the references are written the same way."""
     ending, reference_ending = (sum(line.endswith(" .") for line in lines) for lines in (hypotheses, references))
     if ending >= 100 and reference_ending < ending / 2:

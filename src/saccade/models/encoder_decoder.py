@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -19,7 +20,13 @@ class EncoderDecoder(nn.Module, ABC, Generic[Encoded, State]):
     """Keeps `Decodes` and `Learns` of protocol.py. A kind of model adds how it encodes, starts, advances and picks."""
 
     def __init__(
-        self, embeddings: str, num_source_tokens: int, num_target_tokens: int, d_model: int, dropout: float
+        self,
+        embeddings: str,
+        num_source_tokens: int,
+        num_target_tokens: int,
+        d_model: int,
+        dropout: float,
+        output_bias: bool = False,
     ) -> None:
         super().__init__()
         self.target_embedding = _embedding(num_target_tokens, d_model)
@@ -29,6 +36,7 @@ class EncoderDecoder(nn.Module, ABC, Generic[Encoded, State]):
         self.output_embedding = (
             _embedding(num_target_tokens, d_model) if embeddings == "separate" else self.target_embedding
         )
+        self.output_bias = nn.Parameter(torch.zeros(num_target_tokens)) if output_bias else None
         self.dropout = Dropout(dropout)
 
     @property
@@ -67,7 +75,16 @@ class EncoderDecoder(nn.Module, ABC, Generic[Encoded, State]):
 
     def logits(self, hidden: Float[Tensor, "*positions d_model"]) -> Float[Tensor, "*positions vocab"]:
         """How well each token of the target vocabulary would come next."""
-        return nn.functional.linear(hidden, self.output_weight)
+        return nn.functional.linear(hidden, self.output_weight, self.output_bias)
+
+    def readout(
+        self, hidden: Float[Tensor, "*positions d_model"]
+    ) -> tuple[Float[Tensor, "*positions d_readout"], Float[Tensor, "vocab d_readout"]]:
+        """Hidden states and the matrix whose product with them are the logits; a bias is a column more of it."""
+        if self.output_bias is None:
+            return hidden, self.output_weight
+        ones = hidden.new_ones(*hidden.shape[:-1], 1)
+        return torch.cat([hidden, ones], dim=-1), torch.cat([self.output_weight, self.output_bias[:, None]], dim=-1)
 
     @property
     def output_weight(self) -> Float[Tensor, "vocab d_model"]:

@@ -47,6 +47,8 @@ class TransformerSettings:
     embeddings: Embeddings = "shared"
     """shared: one table for source, target and output (needs a shared vocabulary). tied: one for target and output.
     separate: one for each."""
+    output_bias: bool = False
+    """Every token of the target vocabulary has a bias in its logit, as in Marian; the paper has none."""
 
     def __post_init__(self) -> None:
         problems = [

@@ -34,7 +34,14 @@ class Transformer(EncoderDecoder[Memory, TransformerState]):
     """Encoder and decoder stacks around shared embeddings."""
 
     def __init__(self, settings: TransformerSettings, num_source_tokens: int, num_target_tokens: int) -> None:
-        super().__init__(settings.embeddings, num_source_tokens, num_target_tokens, settings.d_model, settings.dropout)
+        super().__init__(
+            settings.embeddings,
+            num_source_tokens,
+            num_target_tokens,
+            settings.d_model,
+            settings.dropout,
+            settings.output_bias,
+        )
         self.settings = settings
         shape = LayerShape(
             d_model=settings.d_model,

@@ -32,6 +32,7 @@ AXES = {
     "sentences": "sentences of a document",
     "words": "words of a sentence or of a question",
     "regions": "regions of an image",
+    "d_readout": "d_model, and one more where the output layer has a bias",
     "d_controller": "size of the states of a controller, which tells heads where to look",
     "d_image": "size of the vectors of an image",
     "d_question": "size of the vectors of a question",

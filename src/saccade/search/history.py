@@ -43,7 +43,7 @@ class History:
 
     def best(self, ends: list[End], eos: int, settings: SearchSettings) -> list[Hypothesis]:
         """The `n_best` of these hypotheses by score; among equals the one that ended first."""
-        scores = [score(end.log_prob, end.step + (end.token != eos), settings) for end in ends]
+        scores = [score(end.log_prob, end.step + 1, settings) for end in ends]
         ranked = sorted(zip(scores, ends, strict=True), key=lambda pair: -pair[0])
         return [self._hypothesis(score, end, eos) for score, end in ranked[: settings.n_best]]
 

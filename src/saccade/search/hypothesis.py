@@ -21,12 +21,9 @@ class Hypothesis:
 
 
 def score(log_prob: float, length: int, settings: SearchSettings) -> float:
-    """Rank a hypothesis of so many tokens, the end of sentence not counted.
+    """Rank a hypothesis of so many tokens, the end of sentence included.
 
-    `gnmt` is equation 14 of Wu et al. 2016. `length` is CTranslate2's, where an empty hypothesis ranks last.
+    `gnmt` is equation 14 of Wu et al. 2016. `length` is CTranslate2's.
     """
-    if settings.penalty == "gnmt":
-        return log_prob / math.pow((5 + length) / 6, settings.length_penalty)
-    if length == 0 and settings.length_penalty > 0:
-        return -math.inf
-    return log_prob / math.pow(length, settings.length_penalty)
+    length_or_so = (5 + length) / 6 if settings.penalty == "gnmt" else length
+    return log_prob / math.pow(length_or_so, settings.length_penalty)

@@ -20,7 +20,8 @@ class SearchSettings:
     favours short ones; larger values favour long ones."""
 
     penalty: Literal["length", "gnmt"] = "length"
-    """What the log-probability is divided by: `length` is length^α, `gnmt` is ((5 + length) / 6)^α."""
+    """What the log-probability is divided by: `length` is length^α, `gnmt` is ((5 + length) / 6)^α; the end of the
+    sentence counts as a token."""
 
     max_length_factor: float = 2.0
     """A translation has at most this many tokens per source token, plus `max_length_extra`."""

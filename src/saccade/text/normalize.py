@@ -19,5 +19,10 @@ def normalize(text: str) -> str:
     """
     # Removal comes before NFC, which would otherwise miss letters and accents that stood apart.
     text = _CONTROL.sub(" ", _INVISIBLE.sub("", text)).replace("▁", "_")
-    text = unicodedata.normalize("NFC", _SURROGATE.sub("\ufffd", text))
+    text = unicodedata.normalize("NFC", encodable(text))
     return " ".join(text.split())
+
+
+def encodable(text: str) -> str:
+    """The text with U+FFFD for what is no character, and nothing else changed."""
+    return _SURROGATE.sub("\ufffd", text)

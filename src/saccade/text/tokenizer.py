@@ -1,7 +1,8 @@
 """SentencePiece as we use it: raw text in, ids out, the same text back; specials have fixed ids.
 
 Text is normalised by `normalize` first and SentencePiece's own normaliser is the identity, so that full-width
-punctuation survives and a span always refers to `normalize(text)`.
+punctuation survives and a span always refers to `normalize(text)`. A tokenizer that was made elsewhere has a
+vocabulary beside it and normalises by its own rules (text/vocabulary.py).
 """
 
 import hashlib
@@ -11,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
@@ -20,7 +21,8 @@ import numpy as np
 import sentencepiece
 
 from saccade.errors import DataError, ModelError
-from saccade.text.normalize import normalize
+from saccade.text.normalize import encodable, normalize
+from saccade.text.vocabulary import Vocabulary, split_code
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
@@ -68,7 +70,7 @@ class TokenizerSettings:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A text in pieces, with the characters of `normalize(text)` that each stands for.
+    """A text in pieces, with the characters of `Tokenizer.normalize(text)` that each stands for.
 
     Spans follow one another without gaps. Of a character spelled in bytes, the last byte carries the span and
     those before it have an empty one; so has the mark of a space that SentencePiece put before the text.
@@ -82,8 +84,10 @@ class Encoded:
 class Tokenizer:
     """A SentencePiece model whose specials are ours."""
 
-    def __init__(self, model: bytes, *, origin: str = "the tokenizer") -> None:
-        """`model` is the content of a model file; `origin` names it in messages."""
+    def __init__(self, model: bytes, vocabulary: Vocabulary | None = None, *, origin: str = "the tokenizer") -> None:
+        """`model` is the content of a model file, whose ids count unless there is a vocabulary; `origin` names it
+        in messages.
+        """
         self._processor = sentencepiece.SentencePieceProcessor()
         try:
             self._processor.LoadFromSerializedProto(model)
@@ -93,6 +97,7 @@ class Tokenizer:
                 "two files, and the `.vocab` file only lists the pieces: give the `.model` file. If this "
                 "is it, it is damaged: make it again with `saccade prepare`."
             ) from None
+        self.vocabulary = vocabulary
         found = tuple(self.piece(id) for id in range(min(4, len(self))))
         if found != SPECIALS:
             raise ModelError(
@@ -100,8 +105,8 @@ class Tokenizer:
                 f"{' '.join(found)}. Use a tokenizer that `saccade prepare` learned, or learn one with "
                 "SentencePiece's options pad_id=0, unk_id=1, bos_id=2, eos_id=3."
             )
-        self._model = model
-        self.checksum = hashlib.sha256(model).hexdigest()
+        self.model = model
+        self.checksum = hashlib.sha256(model + (vocabulary.dump().encode() if vocabulary else b"")).hexdigest()
 
     @classmethod
     def learn(cls, lines: Iterable[str], settings: TokenizerSettings, seed: int) -> "Tokenizer":
@@ -150,37 +155,55 @@ class Tokenizer:
                 f"{path} must be a SentencePiece model file, but it cannot be read: {error.strerror}. "
                 "Check the path; `saccade prepare` writes the tokenizers beside the prepared corpus."
             ) from None
-        return cls(model, origin=str(path))
+        listed = path.with_suffix(".pieces.json")
+        return cls(model, Vocabulary.load(listed) if listed.exists() else None, origin=str(path))
 
     def save(self, path: Path) -> None:
-        path.write_bytes(self._model)
+        """Write the model file and, if there is one, the vocabulary beside it."""
+        path.write_bytes(self.model)
+        if self.vocabulary:
+            path.with_suffix(".pieces.json").write_text(self.vocabulary.dump(), encoding="utf-8")
 
     def __len__(self) -> int:
-        return self._processor.get_piece_size()
+        return self._processor.get_piece_size() if self.vocabulary is None else len(self.vocabulary)
 
     def piece(self, id: int) -> str:
-        return self._processor.id_to_piece(id)
+        return self._processor.id_to_piece(id) if self.vocabulary is None else self.vocabulary.pieces[id]
+
+    def normalize(self, text: str) -> str:
+        """The text that is cut into pieces, which spans refer to."""
+        return normalize(text) if self.vocabulary is None else encodable(text)
 
     def encode(self, text: str) -> list[int]:
         """Ids without <s> and </s>."""
-        ids: list[int] = self._processor.encode(normalize(text))
-        return ids
+        return self.encode_normalized([self.normalize(text)], threads=1)[0]
 
     def encode_many(self, texts: Iterable[str]) -> list[list[int]]:
         """`encode` of every text, on all cores."""
-        return self.encode_normalized([normalize(text) for text in texts])
+        return self.encode_normalized([self.normalize(text) for text in texts])
 
     def encode_normalized(self, texts: list[str], *, threads: int = -1) -> list[list[int]]:
         """`encode` of texts that `normalize` has seen, on all cores or on so many threads."""
-        ids: list[list[int]] = self._processor.encode(texts, num_threads=threads)
-        return ids
+        if self.vocabulary is None:
+            ids: list[list[int]] = self._processor.encode(texts, num_threads=threads)
+            return ids
+        codes, rest = _without_codes(texts)
+        return self._listed(codes, self._processor.encode(rest, out_type=str, num_threads=threads))
 
     def encode_with_spans(self, text: str) -> Encoded:
-        mapping = self._processor.encode_as_offset_mapping(normalize(text))
-        return Encoded(tuple(mapping["ids"]), tuple(mapping["pieces"]), tuple(mapping["offsets"]))
+        text = self.normalize(text)
+        code, rest = ("", text) if self.vocabulary is None else split_code(text)
+        mapping = self._processor.encode_as_offset_mapping(rest)
+        ids, pieces, spans = mapping["ids"], mapping["pieces"], mapping["offsets"]
+        if code:
+            pieces = [code, *pieces]
+            spans = [(0, len(code)), *((start + len(code), end + len(code)) for start, end in spans)]
+        return Encoded(tuple(self.vocabulary.ids(pieces) if self.vocabulary else ids), tuple(pieces), tuple(spans))
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text; <pad>, <s> and </s> are dropped, <unk> is shown as `⁇`."""
+        if self.vocabulary is not None:
+            return self.decode_with_spans(ids)[0]
         text: str = self._processor.decode([int(id) for id in ids])
         return text
 
@@ -189,8 +212,18 @@ class Tokenizer:
         listed = [int(id) for id in ids]
         if not listed:
             return "", ()
-        mapping = self._processor.decode(listed, return_type="offset_mapping")
-        return mapping["text"], tuple(mapping["offsets"])
+        if self.vocabulary is None:
+            mapping = self._processor.decode(listed, return_type="offset_mapping")
+            return mapping["text"], tuple(mapping["offsets"])
+        pieces = ["" if id in (PAD, BOS, EOS) else self.piece(id) for id in listed]
+        mapping = self._processor.decode(pieces, return_type="offset_mapping")
+        # Pieces of the other language are unknown to this SentencePiece model, which leaves their marks as they are.
+        text = mapping["text"].replace("▁", " ")
+        stripped, shift = text.strip(), len(text) - len(text.lstrip())
+        last = len(stripped)
+        return stripped, tuple(
+            (min(max(start - shift, 0), last), min(max(end - shift, 0), last)) for start, end in mapping["offsets"]
+        )
 
     def sample(self, text: str, rng: np.random.Generator, *, dropout: float = 0.1, alpha: float = 0.1) -> list[int]:
         """A random segmentation for subword regularisation, reproducible from `rng` alone.
@@ -199,6 +232,7 @@ class Tokenizer:
         model draws a segmentation with its probability to the power `alpha` (Kudo 2018, l = ∞). Single
         characters have one segmentation only.
         """
+        assert self.vocabulary is None, "`resample` does this by SentencePiece itself"
         words = ["▁" + word for word in normalize(text).split(" ") if word]
         match self.kind:
             case "bpe":
@@ -218,15 +252,24 @@ class Tokenizer:
             return texts
         # SentencePiece has a generator for each thread, seeded at its first use there. Only a new thread starts afresh.
         with ThreadPoolExecutor(1) as fresh:
-            sampled = fresh.submit(self._sampled, self._processor.decode(texts, num_threads=1), rate, seed).result()
+            sampled = fresh.submit(self._sampled, texts, rate, seed).result()
         return [text if UNK in text else new for text, new in zip(texts, sampled, strict=True)]
 
-    def _sampled(self, texts: list[str], rate: float, seed: int) -> list[list[int]]:
+    def _sampled(self, texts: list[list[int]], rate: float, seed: int) -> list[list[int]]:
         sentencepiece.set_random_generator_seed(seed)
-        ids: list[list[int]] = self._processor.encode(
-            texts, enable_sampling=True, nbest_size=-1, alpha=rate, num_threads=1
-        )
-        return ids
+        encode = partial(self._processor.encode, enable_sampling=True, nbest_size=-1, alpha=rate, num_threads=1)
+        if self.vocabulary is None:
+            ids: list[list[int]] = encode(self._processor.decode(texts, num_threads=1))
+            return ids
+        codes, rest = _without_codes([self.decode(text) for text in texts])
+        return self._listed(codes, encode(rest, out_type=str))
+
+    def _listed(self, codes: list[str], cut: list[list[str]]) -> list[list[int]]:
+        """The ids that the vocabulary gives to texts in pieces, each with its language code, if any, before it."""
+        assert self.vocabulary is not None
+        return [
+            self.vocabulary.ids([code, *pieces] if code else pieces) for code, pieces in zip(codes, cut, strict=True)
+        ]
 
     @cached_property
     def kind(self) -> Kind:
@@ -241,7 +284,7 @@ class Tokenizer:
         processor = self._processor
         return {
             processor.id_to_piece(id): (id, processor.get_score(id))
-            for id in range(len(self))
+            for id in range(processor.get_piece_size())
             if not (processor.is_control(id) or processor.is_unknown(id) or processor.is_byte(id))
         }
 
@@ -318,8 +361,14 @@ class Tokenizers:
     def shared(self) -> bool:
         return self.source.checksum == self.target.checksum
 
+    @property
+    def shares_vocabulary(self) -> bool:
+        """An id means the same piece on both sides, even where a text is cut by different rules."""
+        source, target = self.source.vocabulary, self.target.vocabulary
+        return self.shared or (source is not None and target is not None and source.pieces == target.pieces)
+
     def save(self, directory: Path) -> None:
-        """Write `tokenizer.spm` if shared, else `source.spm` and `target.spm`."""
+        """Write `tokenizer.spm` if shared, else `source.spm` and `target.spm`, with their vocabularies."""
         if self.shared:
             self.source.save(directory / "tokenizer.spm")
         else:
@@ -338,6 +387,11 @@ class Tokenizers:
             f"{directory} must hold tokenizer.spm, or source.spm and target.spm, but it does not. "
             "Check that the path is a model or a prepared corpus, and that it was copied completely."
         )
+
+
+def _without_codes(texts: list[str]) -> tuple[list[str], list[str]]:
+    split = [split_code(text) for text in texts]
+    return [code for code, _ in split], [rest for _, rest in split]
 
 
 def _sample_lines(lines: Iterable[str], limit: int, seed: int) -> list[str]:

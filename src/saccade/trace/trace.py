@@ -160,6 +160,12 @@ class AttentionTrace:
         kept = chosen if heads is None else [replace(layer, weights=layer.weights[list(heads)]) for layer in chosen]
         return replace(self, layers=tuple(kept))
 
+    def _repr_html_(self) -> str:
+        """How a notebook shows it: as the interactive page."""
+        from saccade.trace.notebook import repr_html  # it knows this module
+
+        return repr_html([self])
+
     def _chosen(self, layer: int | None, kind: Kind | None) -> tuple[Layer, ...]:
         layers = self.of(kind)
         if layer is None:

@@ -34,22 +34,21 @@ class Learner(nn.Module):
         reads_twice = self.training and self.consistency > 0
         with torch.autocast(batch.source.device.type, torch.bfloat16, enabled=self.uses_bfloat16):
             learned = self._learn(batch.twice() if reads_twice else batch)
-        learned = learned._replace(hidden=learned.hidden.to(self.model.output_weight.dtype))
+        states, output = self.model.readout(learned.hidden.to(self.model.output_weight.dtype))
         target = batch.target[batch.target_mask]  # padding is left out
         if reads_twice:
-            hidden = learned.hidden[batch.target_mask.repeat(2, 1)]
-            return consistent_loss_chunked(
-                hidden, self.model.output_weight, target, self.label_smoothing, self.consistency
-            )
-        hidden = learned.hidden[batch.target_mask]
-        loss = smoothed_loss_chunked(hidden, self.model.output_weight, target, self.label_smoothing)
-        wanted = loss if learned.log_prob is None else loss + self._reinforced(learned, batch)
+            hidden = states[batch.target_mask.repeat(2, 1)]
+            return consistent_loss_chunked(hidden, output, target, self.label_smoothing, self.consistency)
+        loss = smoothed_loss_chunked(states[batch.target_mask], output, target, self.label_smoothing)
+        if learned.log_prob is None:
+            return loss, loss.detach()
+        rewards = log_probs(states, output, batch.target, batch.target_mask)
+        wanted = loss + self._reinforced(learned, batch, rewards)
         return wanted, loss.detach()
 
-    def _reinforced(self, learned: Learned, batch: Batch) -> Tensor:
+    def _reinforced(self, learned: Learned, batch: Batch, rewards: Float[Tensor, " batch"]) -> Tensor:
         """What choices by chance add to the loss. Before there is a baseline, a batch is held against its own mean."""
         assert self.attention is not None, "no other kind leaves anything to chance"
-        rewards = log_probs(learned.hidden, self.model.output_weight, batch.target, batch.target_mask)
         baseline = float(rewards.mean()) if self.baseline is None else self.baseline
         self.baseline = moved(self.baseline, rewards)
         shares = {"reward": self.attention.reward, "entropy": self.attention.entropy}

@@ -1,0 +1,46 @@
+"""`saccade export`: a model for another program."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from saccade.cli.console import print_result
+from saccade.cli.options import ModelPath
+from saccade.directory import ModelDirectory
+from saccade.interop import ctranslate2, marian
+
+
+def export(
+    output: Annotated[
+        Path, typer.Argument(metavar="OUTPUT", help="The directory to write; must not exist.", show_default=False)
+    ],
+    model: ModelPath,
+    to: Annotated[
+        Literal["ctranslate2", "marian"],
+        typer.Option(
+            "--to",
+            help="ctranslate2: for `ctranslate2.Translator`. marian: for `MarianMTModel` of Hugging Face transformers.",
+            show_default=False,
+        ),
+    ],
+    quantize: Annotated[
+        ctranslate2.Quantization,
+        typer.Option("--quantize", help="ctranslate2: numbers of the parameters; int8 takes a quarter of the space."),
+    ] = "float32",
+) -> None:
+    """Write a model in the format of another program, with its tokenizers beside.
+
+    Examples: `saccade export --model runs/en-de --to ctranslate2 en-de-ct2 --quantize int8`
+
+    `saccade export --model runs/en-de --to marian en-de-marian`
+    """
+    if to == "marian" and quantize != "float32":
+        raise typer.BadParameter("--quantize is for --to ctranslate2; the Marian layout holds float32")
+    directory = ModelDirectory.open(model)
+    match to:
+        case "ctranslate2":
+            ctranslate2.export(directory, output, quantize=quantize)
+        case "marian":
+            marian.export(directory, output)
+    print_result(str(output))

@@ -1,0 +1,31 @@
+"""`saccade import`: a model of another program as a model directory."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from saccade.cli.console import print_result
+from saccade.interop import marian
+
+
+def import_(
+    path: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="The directory with the other program's files.", show_default=False)
+    ],
+    output: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Where the model directory goes; must not exist.", show_default=False)
+    ],
+    origin: Annotated[
+        Literal["marian"],
+        typer.Option("--from", help="marian: Hugging Face's layout of Marian models, such as OPUS-MT."),
+    ] = "marian",
+) -> None:
+    """Make a model directory of a model that another program has trained.
+
+    Example: `saccade import --from marian opus-mt-en-de en-de`
+    """
+    match origin:
+        case "marian":
+            marian.import_model(path, output)
+    print_result(str(output))

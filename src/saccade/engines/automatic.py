@@ -1,0 +1,98 @@
+"""Which engine runs a model. Unless told otherwise, the fastest that can do what is asked."""
+
+import importlib.util
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from saccade.directory import ModelDirectory
+from saccade.engines.engine import Advanced, Compute, Engine, EngineName, Ids, Traced
+from saccade.errors import ModelError, need_torch
+from saccade.models.settings import TransformerSettings
+from saccade.search.hypothesis import Hypothesis
+from saccade.search.settings import SearchSettings
+from saccade.trace.trace import KINDS, Kind
+
+if TYPE_CHECKING:
+    from saccade.engines.torch import TorchEngine
+
+
+def load_engine(
+    directory: ModelDirectory, name: EngineName = "auto", *, device: str = "cpu", compute: Compute = "float32"
+) -> Engine:
+    """The engine of this name. `auto` is CTranslate2 for Transformers on a CPU, and torch for everything else."""
+    match name:
+        case "ctranslate2":
+            from saccade.engines.ctranslate2 import CTranslate2Engine
+
+            return CTranslate2Engine(directory, device=device, compute=compute)
+        case "auto" if _suits_ctranslate2(directory, device):
+            return Automatic(directory, compute)
+        case "auto" | "torch":
+            return _torch(directory, device, compute)
+
+
+class Automatic:
+    """CTranslate2, and torch for what that cannot do, loaded when it is first needed."""
+
+    def __init__(self, directory: ModelDirectory, compute: Compute = "float32") -> None:
+        from saccade.engines.ctranslate2 import CTranslate2Engine
+
+        self._directory = directory
+        self._fast = CTranslate2Engine(directory, compute=compute)
+
+    def translate(
+        self, sources: Sequence[Ids], settings: SearchSettings, *, advanced: Advanced = lambda _: None
+    ) -> list[list[Hypothesis]]:
+        """The best hypotheses of each source, the best first. `advanced` is told how many more are done."""
+        from saccade.engines.ctranslate2 import refusal
+
+        if refusal(settings) is None:
+            return self._fast.translate(sources, settings, advanced=advanced)
+        need_torch(f'Searching with penalty = "{settings.penalty}"')
+        return self._torch.translate(sources, settings, advanced=advanced)
+
+    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
+        """log p(target | source) of each pair, the end of sentence included."""
+        return self._fast.score(sources, targets)
+
+    def trace(
+        self,
+        sources: Sequence[Ids],
+        targets: Sequence[Ids],
+        *,
+        kinds: Collection[Kind] = KINDS,
+        advanced: Advanced = lambda _: None,
+    ) -> list[Traced]:
+        """How likely each token of each target was, and what was attended to for it: a forced decoding."""
+        self.need_attention()
+        return self._torch.trace(sources, targets, kinds=kinds, advanced=advanced)
+
+    def need_attention(self) -> None:
+        """Refuse to be asked for weights if there are none to be had."""
+        need_torch("Looking at attention")
+        self._torch.need_attention()
+
+    @cached_property
+    def _torch(self) -> "TorchEngine":
+        from saccade.engines.torch import TorchEngine
+
+        return TorchEngine.load(self._directory)
+
+
+def _suits_ctranslate2(directory: ModelDirectory, device: str) -> bool:
+    is_transformer = isinstance(directory.description.model, TransformerSettings)
+    return is_transformer and device == "cpu" and importlib.util.find_spec("ctranslate2") is not None
+
+
+def _torch(directory: ModelDirectory, device: str, compute: Compute) -> Engine:
+    kind = directory.description.model.kind
+    if compute != "float32":
+        raise ModelError(
+            f'compute must be "float32" with torch, not "{compute}", which CTranslate2 has, for Transformers only '
+            f'(this model is of kind = "{kind}"): use engine = "ctranslate2", or leave compute out.'
+        )
+    need_torch(f'Running a model of kind = "{kind}" with torch')
+    from saccade.engines.torch import TorchEngine
+
+    return TorchEngine.load(directory, device)

@@ -1,0 +1,63 @@
+"""What runs a model: the same questions to every engine, whatever it is made of. No torch here."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
+
+from saccade.search.hypothesis import Hypothesis
+from saccade.search.settings import SearchSettings
+from saccade.trace.trace import KINDS, Kind, Layer, Matrix
+
+Ids = Sequence[int]
+Advanced = Callable[[int], None]
+EngineName = Literal["auto", "ctranslate2", "torch"]
+Compute = Literal["float32", "int8"]
+
+
+class Traced(NamedTuple):
+    """What a model does while it is made to write a given target."""
+
+    token_log_probs: tuple[float, ...]
+    """Of each target token, the end of sentence included."""
+    layers: tuple[Layer, ...]
+    """What each of them was attending to, and the source tokens before; without padding."""
+
+    def first(self, count: int) -> "Traced":
+        """The same of the first so many target tokens."""
+        kept = (Layer(each.name, each.kind, cut(each.weights, each.kind, target=count)) for each in self.layers)
+        return Traced(self.token_log_probs[:count], tuple(kept))
+
+
+@runtime_checkable  # so that the shape checks of the tests can look at it
+class Engine(Protocol):
+    """A model ready to be asked. What an engine cannot do is refused, with the reason and the alternative."""
+
+    def translate(
+        self, sources: Sequence[Ids], settings: SearchSettings, *, advanced: Advanced = ...
+    ) -> list[list[Hypothesis]]:
+        """The best hypotheses of each source, the best first. `advanced` is told how many more are done."""
+        ...
+
+    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
+        """log p(target | source) of each pair, the end of sentence included."""
+        ...
+
+    def trace(
+        self,
+        sources: Sequence[Ids],
+        targets: Sequence[Ids],
+        *,
+        kinds: Collection[Kind] = KINDS,
+        advanced: Advanced = ...,
+    ) -> list[Traced]:
+        """How likely each token of each target was, and what was attended to for it: a forced decoding."""
+        ...
+
+    def need_attention(self) -> None:
+        """Refuse to be asked for weights if there are none to be had."""
+        ...
+
+
+def cut(weights: Matrix, kind: Kind, source: int | None = None, target: int | None = None) -> Matrix:
+    """The weights of the first so many source tokens and target tokens."""
+    looks, looked_at = {"cross": (target, source), "encoder": (source, source), "decoder": (target, target)}[kind]
+    return weights[:, :looks, :looked_at]

@@ -1,0 +1,89 @@
+"""Systems beside each other: their scores with intervals, and how sure the differences to the first of them are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from saccade.evaluation.scores import Score, check, metrics, warn_of_tokenized
+from saccade.evaluation.significance import (
+    SAMPLES,
+    Counts,
+    Test,
+    bootstrap_p,
+    chosen_seed,
+    counted,
+    interval,
+    randomization_p,
+    resampled,
+    score,
+)
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """The scores of every system, and what was counted for them."""
+
+    language: str
+    seed: int
+    samples: int
+    """How many resampled test sets an interval is made of."""
+    scores: Mapping[str, tuple[Score, ...]]
+    """By system: BLEU, chrF2 and TER."""
+    counts: Mapping[str, Mapping[str, Counts]]
+    """By system and metric."""
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return tuple(self.scores)
+
+
+def compare(
+    systems: Mapping[str, Sequence[str]],
+    references: Sequence[Sequence[str]],
+    *,
+    language: str,
+    test: Test = "bootstrap",
+    samples: int | None = None,
+) -> Comparison:
+    """Score the translations of each system against one reference or more, given as the lines of each file.
+
+    The figures are those of `sacrebleu --paired-bs`, or `--paired-ar`, under the same SACREBLEU_SEED.
+    """
+    for translations in systems.values():
+        for lines in references:
+            check(translations, lines)
+        warn_of_tokenized(translations, references[0])
+    drawn, word = chosen_seed()
+    samples = samples or SAMPLES[test]
+    resamples = samples if test == "bootstrap" else SAMPLES["bootstrap"]
+    found: dict[str, list[Score]] = {name: [] for name in systems}
+    counts: dict[str, dict[str, Counts]] = {name: {} for name in systems}
+    for metric_name, metric in metrics(language).items():
+        for name, translations in systems.items():
+            counts[name][metric_name] = counted(metric, translations, references)
+        signature = _signature(metric, test, resamples, samples, word)
+        values = {name: score(metric, counts[name][metric_name]) for name in systems}
+        draws = {name: resampled(metric, counts[name][metric_name], samples=resamples, seed=drawn) for name in systems}
+        first = next(iter(systems))
+        for name in systems:
+            p_value = None
+            if name != first and test == "bootstrap":
+                p_value = bootstrap_p(draws[first], draws[name], values[name] - values[first])
+            elif name != first:
+                both = (counts[each][metric_name] for each in (first, name))
+                p_value = randomization_p(metric, *both, samples=samples, seed=drawn)
+            found[name].append(Score(metric_name, values[name], signature, interval(draws[name]), p_value))
+    scores = {name: tuple(each) for name, each in found.items()}
+    return Comparison(language, drawn, resamples, scores, counts)
+
+
+def _signature(metric: "Metric", test: Test, resamples: int, samples: int, seed: str) -> str:
+    signature = metric.get_signature()
+    signature.update("bs", resamples)
+    if test == "randomization":
+        signature.update("ar", samples)
+    signature.update("seed", seed)
+    return signature.format()

@@ -1,0 +1,62 @@
+"""The vocabulary of a model that was made elsewhere, where the ids are not those of the SentencePiece model.
+
+SentencePiece then normalises a text by its own rules and cuts it into pieces, and the ids come from this list. Marian
+does so: two SentencePiece models, one for each language, share one vocabulary.
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from saccade.errors import ModelError
+
+
+class Vocabulary:
+    """Pieces by id, each once; one of them is `<unk>`, which all others are taken for."""
+
+    def __init__(self, pieces: Iterable[str], *, origin: str = "the vocabulary") -> None:
+        """`origin` names it in messages."""
+        self.pieces = tuple(pieces)
+        self._ids = {piece: id for id, piece in enumerate(self.pieces)}
+        if len(self._ids) < len(self.pieces) or "<unk>" not in self._ids:
+            raise ModelError(
+                f"{origin} must list every piece once, and <unk> among them, but it has {len(self.pieces)} entries "
+                f"with {len(self._ids)} different pieces{'' if '<unk>' in self._ids else ' and no <unk>'}. It was "
+                "changed or damaged: copy the model again, or import it again with `saccade import`."
+            )
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def ids(self, pieces: Iterable[str]) -> list[int]:
+        unknown = self._ids["<unk>"]
+        return [self._ids.get(piece, unknown) for piece in pieces]
+
+    def dump(self) -> str:
+        """The content of its file, a JSON list."""
+        return json.dumps(self.pieces, ensure_ascii=False, indent=0) + "\n"
+
+    @classmethod
+    def load(cls, path: Path) -> "Vocabulary":
+        try:
+            pieces = json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise ModelError(
+                f"{path} must list the pieces of a vocabulary as JSON, but it cannot be read ({error}). "
+                "Copy the model again, or import it again with `saccade import`."
+            ) from None
+        if not (isinstance(pieces, list) and all(isinstance(piece, str) for piece in pieces)):
+            raise ModelError(
+                f"{path} must be a JSON list of pieces, all of them text, but it is something else. "
+                "Copy the model again, or import it again with `saccade import`."
+            )
+        return cls(pieces, origin=str(path))
+
+
+def split_code(text: str) -> tuple[str, str]:
+    """What stands before a text to say which language is wanted, such as `>>deu<<`, and the text itself.
+
+    It is a piece of its own in models that translate to several languages, and SentencePiece never sees it.
+    """
+    end = text.find("<<") if text.startswith(">>") else -1
+    return ("", text) if end == -1 else (text[: end + 2], text[end + 2 :])

@@ -1,0 +1,44 @@
+"""What stands along the two sides of a matrix of weights, for each kind of attention."""
+
+from dataclasses import dataclass
+
+from saccade.trace.trace import AttentionTrace, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """Rows look, columns are looked at."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    row_name: str
+    column_name: str
+
+
+def axes(trace: AttentionTrace, kind: Kind | None = None) -> Axes:
+    """The tokens, cells or slots that the weights of one kind lie between, and what to call them."""
+    kind = kind or trace.main
+    source, target = trace.source.tokens, trace.target.tokens
+    match kind:
+        case "cross":
+            return Axes(target, source, "target", "source")
+        case "encoder":
+            return Axes(source, source, "source, looking", "source, looked at")
+        case "decoder":
+            return Axes(target, trace.read, "target, writing", "target, read so far")
+        case "image":
+            return Axes(target, _cells(trace), "target", "cell of the image, row.column")
+        case "memory":
+            return Axes(target, _numbers(trace, kind), "step", "memory slot")
+
+
+def _cells(trace: AttentionTrace) -> tuple[str, ...]:
+    """Counted from 1, as layers and heads are."""
+    if trace.image is None:
+        return _numbers(trace, "image")
+    rows, columns = range(1, trace.image.rows + 1), range(1, trace.image.columns + 1)
+    return tuple(f"{row}.{column}" for row in rows for column in columns)
+
+
+def _numbers(trace: AttentionTrace, kind: Kind) -> tuple[str, ...]:
+    return tuple(str(number) for number in range(1, trace.of(kind)[0].weights.shape[2] + 1))

@@ -1,0 +1,101 @@
+"""Where a model looks in an image while it writes: the image once for each word, dark where it does not look.
+
+As in Xu et al. 2015, figure 3: weights are enlarged smoothly, and each word has its own scale.
+"""
+
+import re
+import zlib
+from html import escape
+
+import numpy as np
+
+from saccade.errors import SaccadeError
+from saccade.trace.bitmap import blend, image_address
+from saccade.trace.canvas import QUIET, Canvas
+from saccade.trace.labels import label
+from saccade.trace.metrics import fit
+from saccade.trace.svg import LONGEST_TITLE, head_line
+from saccade.trace.trace import AttentionTrace, Matrix, Picture
+
+TILE, GAP, LINE = 168, 14, 30
+MOST_IN_A_ROW = 6
+FINENESS, BLUR = 8, 0.6
+"""Pixels of a mask for each cell, and how far a cell's weight spreads, in cells."""
+GAMMA = 0.75
+"""Below 1, so that what has half the weight is more than half as bright, as the eye sees it."""
+VEIL = blend((10, 14, 30, 190), (10, 14, 30, 0))
+ADDRESS = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/\s]+={0,2}\s*")
+
+
+def overlay(trace: AttentionTrace, *, title: str = "Attention") -> str:
+    """Draw a sheet of copies of the image, one for each target token, as one self-contained SVG picture."""
+    image = trace.image
+    if image is None or "image" not in trace.kinds:
+        raise SaccadeError(
+            f"Only attention to an image can be laid over one, but this trace has {', '.join(trace.kinds)} attention"
+            f"{'' if image else ' and no image'}. Draw it as a matrix instead."
+        )
+    canvas, title = Canvas(), label(title, LONGEST_TITLE)
+    width, height = _tile(image)
+    name = _define(canvas, image, width, height)
+    words = ["", *trace.target.tokens]
+    masks = [None, *trace.matrix(kind="image")]
+    in_a_row = min(MOST_IN_A_ROW, -(-len(words) // -(-len(words) // MOST_IN_A_ROW)))
+    for at, (word, weights) in enumerate(zip(words, masks, strict=True)):
+        x, y = at % in_a_row * (width + GAP), at // in_a_row * (height + GAP + LINE)
+        canvas.cover(x, y, width, height)
+        canvas.add(f'<use href="#{name}" x="{x:g}" y="{y:g}"/>')
+        if weights is not None:
+            _veil(canvas, weights.reshape(image.rows, image.columns), (x, y, width, height), word)
+            canvas.text(x + width / 2, y + height + 20, fit(label(word, 40), 14, width - 8), anchor="middle")
+    caption = trace.caption(kind="image")
+    head_line(canvas, title, caption)
+    return canvas.finish(f"{title}: {caption}")
+
+
+def _tile(image: Picture) -> tuple[float, float]:
+    """Of the form that the grid of cells has, which covers the whole image."""
+    form = min(max(image.columns / image.rows, 0.4), 2.5)
+    return round(TILE * min(1, form)), round(TILE / max(1, form))
+
+
+def _define(canvas: Canvas, image: Picture, width: float, height: float) -> str:
+    """The image, to be used again and again; its name differs from that of any other in the same page."""
+    name = f"saccade-image-{zlib.crc32(image.data.encode()):08x}"
+    if not image.data:
+        canvas.add(f'<defs><rect id="{name}" width="{width:g}" height="{height:g}" fill="{QUIET}"/></defs>')
+        return name
+    if not ADDRESS.fullmatch(image.data):
+        raise SaccadeError(
+            "The image of a trace must be a data: address of a PNG, JPEG, GIF or WebP image in base64, so that a "
+            f"picture needs nothing else, but it begins with {image.data[:24]!r}. Make the trace again."
+        )
+    canvas.add(
+        f'<defs><image id="{name}" width="{width:g}" height="{height:g}" preserveAspectRatio="none" '
+        f'href="{escape(image.data)}"/></defs>'
+    )
+    return name
+
+
+def _veil(canvas: Canvas, weights: Matrix, place: tuple[float, float, float, float], word: str) -> None:
+    x, y, width, height = place
+    strongest = np.unravel_index(np.argmax(weights), weights.shape)
+    words = f"{label(word, 40)}: most, {weights.max():.3f}, in row {strongest[0] + 1}, column {strongest[1] + 1}"
+    canvas.add(
+        f'<image x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" preserveAspectRatio="none" '
+        f'href="{image_address(enlarge(weights) ** GAMMA, VEIL)}"><title>{escape(words)}</title></image>'
+    )
+
+
+def enlarge(weights: Matrix) -> Matrix:
+    """Each cell in many pixels, blurred into its neighbours; the largest is 1."""
+    smooth = _spread(weights.shape[0]) @ weights @ _spread(weights.shape[1]).T
+    return np.asarray(smooth / (smooth.max() or 1.0))
+
+
+def _spread(cells: int) -> Matrix:
+    """Pixels × cells: how much of each cell a pixel takes."""
+    places = (np.arange(cells * FINENESS) + 0.5) / FINENESS
+    distances = places[:, None] - (np.arange(cells) + 0.5)
+    bells = np.exp(-0.5 * (distances / BLUR) ** 2)
+    return np.asarray(bells / bells.sum(axis=1, keepdims=True))
