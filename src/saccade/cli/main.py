@@ -9,7 +9,21 @@ from safetensors import SafetensorError
 from typer.core import TyperGroup
 
 from saccade import __version__
-from saccade.cli import bench, demo, evaluate, export, import_, info, init, prepare, reproduce, train, translate, view
+from saccade.cli import (
+    align,
+    bench,
+    demo,
+    evaluate,
+    export,
+    import_,
+    info,
+    init,
+    prepare,
+    reproduce,
+    train,
+    translate,
+    view,
+)
 from saccade.cli.console import note, stderr
 from saccade.errors import SaccadeError
 
@@ -91,6 +105,7 @@ app.command()(prepare.prepare)
 app.command()(train.train)
 app.command()(translate.translate)
 app.command()(evaluate.evaluate)
+app.command()(align.align)
 app.command()(info.info)
 app.command()(export.export)
 app.command("import")(import_.import_)

@@ -1,0 +1,196 @@
+"""How good links between words are, measured against those that people drew.
+
+A are the links found, S the sure and P the possible ones of the gold (S ⊆ P). Precision = |A∩P| / |A|, recall =
+|A∩S| / |S|, alignment error rate AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|) (Och & Ney 2003, eq. 22), all counted over the
+whole corpus, not averaged over sentences.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from saccade.errors import DataError
+from saccade.trace.alignment import Link, Reading, balanced, between_words, flipped, links, links_above, readings
+from saccade.trace.pharaoh import Gold
+from saccade.trace.trace import AttentionTrace, Matrix
+
+SAMPLES, SEED = 1000, 12345
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentScore:
+    """Shares from 0 to 1; the lower an error rate, the better."""
+
+    precision: float
+    recall: float
+    error_rate: float
+    low: float
+    """From here …"""
+    high: float
+    """… to here goes the error rate in 95 % of the corpora drawn from this one's sentences, with replacement."""
+    num_links: int
+    num_sentences: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How much higher the error rate of one aligner is than another's, on the same sentences."""
+
+    value: float
+    low: float
+    high: float
+    """95 % of the corpora drawn from the sentences, the same for both, lie between."""
+
+
+def score(
+    found: Sequence[Iterable[Link]], gold: Sequence[Gold], *, samples: int = SAMPLES, seed: int = SEED
+) -> AlignmentScore:
+    """Precision, recall and error rate of links, with a bootstrap interval over sentences."""
+    counts = _counts(found, gold)
+    sure, possible, total, wanted = counts.sum(axis=0)
+    low, high = _interval(_error_rate(_resampled(counts, samples, seed)))
+    return AlignmentScore(
+        precision=float(possible / total) if total else 0.0,
+        recall=float(sure / wanted) if wanted else 0.0,
+        error_rate=float(_error_rate(counts.sum(axis=0))),
+        low=low,
+        high=high,
+        num_links=int(total),
+        num_sentences=len(gold),
+    )
+
+
+def error_rate(found: Sequence[Iterable[Link]], gold: Sequence[Gold]) -> float:
+    """The alignment error rate alone."""
+    return float(_error_rate(_counts(found, gold).sum(axis=0)))
+
+
+def difference(
+    worse: Sequence[Iterable[Link]],
+    better: Sequence[Iterable[Link]],
+    gold: Sequence[Gold],
+    *,
+    samples: int = SAMPLES,
+    seed: int = SEED,
+) -> Difference:
+    """The error rate of `worse` minus that of `better`; an interval above 0 says that chance does not explain it."""
+    pair = [_counts(found, gold) for found in (worse, better)]
+    drawn = [_error_rate(_resampled(counts, samples, seed)) for counts in pair]
+    low, high = _interval(drawn[0] - drawn[1])
+    value = _error_rate(pair[0].sum(axis=0)) - _error_rate(pair[1].sum(axis=0))
+    return Difference(float(value), low, high)
+
+
+def diagonal(num_sources: int, num_targets: int) -> list[Link]:
+    """What one would say without knowing a word: each target word belongs to the source word at the same height.
+
+    Word t of T lies at (t + ½) / T of its sentence, and gets the source word that is there.
+    """
+    if not num_sources:
+        return []
+    return [((2 * target + 1) * num_sources // (2 * num_targets), target) for target in range(num_targets)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aligned:
+    """A sentence pair whose weights are to become links between the words of a given segmentation."""
+
+    trace: AttentionTrace
+    source: Matrix
+    """`shares` of the source's tokens in its words …"""
+    target: Matrix
+    """… and of the target's."""
+
+    def weights(self, reading: Reading) -> Matrix:
+        """Target words × source words."""
+        weights = between_words(reading.weights(self.trace), self.source, self.target)
+        return balanced(weights) if reading.balanced else weights
+
+    def links(self, reading: Reading, threshold: float | None = None) -> list[Link]:
+        """Links from source words to target words: by arg-max, or all of so much weight."""
+        weights = self.weights(reading)
+        return links(weights) if threshold is None else links_above(weights, threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A way of reading the weights, and how it does on held-out sentences."""
+
+    name: str
+    reading: Reading
+    error_rate: float
+
+
+def choose(pairs: Sequence[Aligned], gold: Sequence[Gold]) -> list[Tried]:
+    """Every way of reading the weights, the best on these sentences first; among equals, the simplest.
+
+    The sentences must not be those on which the winner is then measured.
+    """
+    tried = [
+        Tried(name, reading, error_rate([pair.links(reading) for pair in pairs], gold))
+        for name, reading in _ways(pairs)
+    ]
+    return sorted(tried, key=lambda each: each.error_rate)
+
+
+def choose_by_agreement(forward: Sequence[Aligned], backward: Sequence[Aligned]) -> tuple[list[Tried], list[Tried]]:
+    """Ways of reading two models of opposite directions, no gold needed: those that agree best with the other model.
+
+    First the pair of readings whose links agree best is found, among means of layers only: two heads may agree
+    on something else than words. Chen et al. 2020 choose their layer so. Then every reading is judged by the other
+    direction's winner.
+    """
+    there, back = (
+        {reading: [pair.links(reading) for pair in pairs] for name, reading in _ways(pairs) if "head" not in name}
+        for pairs in (forward, backward)
+    )
+    turned = {reading: [Gold.of(flipped(line)) for line in lines] for reading, lines in back.items()}
+    best = min(
+        ((one, other) for one in there for other in turned),
+        key=lambda pair: error_rate(there[pair[0]], turned[pair[1]]),
+    )
+    as_gold = [Gold.of(flipped(line)) for line in there[best[0]]]
+    return choose(forward, turned[best[1]]), choose(backward, as_gold)
+
+
+def _ways(pairs: Sequence[Aligned]) -> Iterator[tuple[str, Reading]]:
+    if not pairs:
+        raise DataError("Heads are chosen on sentence pairs, but there are none. Give files that are not empty.")
+    return readings(pairs[0].trace)
+
+
+def _counts(found: Sequence[Iterable[Link]], gold: Sequence[Gold]) -> Counts:
+    """|A∩S|, |A∩P|, |A|, |S| of each sentence."""
+    if len(found) != len(gold):
+        raise DataError(
+            f"Links of sentence n are scored against line n of the gold, but there are {len(found)} sentences and "
+            f"{len(gold)} lines. Give files with the same number of lines; a blank line counts as a line."
+        )
+    if not gold:
+        raise DataError("An alignment is scored on at least one sentence, but there are none.")
+    rows = [
+        (len(each & line.sure), len(each & line.possible), len(each), len(line.sure))
+        for each, line in zip(map(frozenset, found), gold, strict=True)
+    ]
+    return np.array(rows, dtype=np.int64)
+
+
+def _error_rate(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Of counts in the last axis. Without any link, found or sure, nothing was missed: 0."""
+    sure, possible, total, wanted = np.moveaxis(counts, -1, 0)
+    size = np.asarray(total + wanted, dtype=float)
+    return np.asarray(1 - np.divide(sure + possible, size, out=np.ones_like(size), where=size > 0))
+
+
+def _resampled(counts: Counts, samples: int, seed: int) -> Counts:
+    """The counts of so many corpora, whose sentences are drawn with replacement."""
+    drawn = np.random.default_rng(seed).integers(len(counts), size=(samples, len(counts)))
+    return np.asarray(counts[drawn].sum(axis=1))
+
+
+def _interval(values: NDArray[np.float64]) -> tuple[float, float]:
+    low, high = np.percentile(values, [2.5, 97.5])
+    return float(low), float(high)
