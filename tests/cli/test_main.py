@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-VERBS = ["demo", "init", "prepare", "train", "translate", "evaluate", "info", "view", "reproduce", "bench"]
+VERBS = ["demo", "init", "prepare", "train", "translate", "evaluate", "info", "export", "view", "reproduce", "bench"]
 
 
 def command(*args: str | Path, **options: object) -> "subprocess.CompletedProcess[str]":
