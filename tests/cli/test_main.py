@@ -16,6 +16,7 @@ VERBS = [
     "train",
     "translate",
     "evaluate",
+    "align",
     "info",
     "export",
     "import",
