@@ -96,7 +96,7 @@ def shown(token):
 def hover_cells(view, trace, matrix, kind="cross", count=60):
     """Point at many places of the matrix; what is read there, as (row, column), has the right number each time."""
     rows = [shown(token) for token in (trace.source if kind == "encoder" else trace.target).tokens]
-    columns = [shown(token) for token in (trace.target if kind == "decoder" else trace.source).tokens]
+    columns = [shown(token) for token in (trace.read if kind == "decoder" else trace.source.tokens)]
     box, random, found = view.locator(".matrix").bounding_box(), np.random.default_rng(0), set()
     for x, y in random.uniform((0.25, 0.15), (0.75, 1), (count, 2)):
         view.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])

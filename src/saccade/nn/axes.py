@@ -27,6 +27,7 @@ AXES = {
     "top": "the highest of them",
     "banned": "tokens that may not be written",
     "positions": "positions of any sequence, or of several laid end to end",
+    "twice": "positions, and the same once more",
     "shifts": "distances by which weights may be shifted, from -r to r",
     "features": "numbers of a vector, each attended to on its own",
     "sentences": "sentences of a document",
