@@ -8,9 +8,9 @@ tensorboard/     if asked for
 model/           the best model so far; at the end, the finished one
 """
 
+import fcntl
 import os
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -94,11 +94,6 @@ class Run:
 def claimed(path: Path) -> Iterator[None]:
     """Keep all other trainings off a run directory. The lock is the system's: it leaves no file, and ends with us."""
     path.mkdir(parents=True, exist_ok=True)
-    if sys.platform == "win32":  # which cannot lock a directory
-        yield
-        return
-    import fcntl
-
     handle = os.open(path, os.O_RDONLY)
     try:
         try:
