@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import get_args, overload
 
 from saccade.directory import ModelDirectory
-from saccade.engines.automatic import load_engine
+from saccade.engines.automatic import load_engine, load_ensemble
 from saccade.engines.engine import Compute, Engine, EngineName, Traced
 from saccade.errors import DataError, ModelError
 from saccade.search.hypothesis import Hypothesis
@@ -52,18 +52,31 @@ class Translation:
 
 
 def load(
-    path: str | Path, *, engine: EngineName = "auto", device: str = "cpu", compute: Compute = "float32"
+    path: str | Path | Sequence[str | Path],
+    *,
+    engine: EngineName = "auto",
+    device: str = "cpu",
+    compute: Compute = "float32",
 ) -> "Translator":
     """Open a model directory, or the run directory of a training, to translate with.
 
-    `auto` runs Transformers on a CPU with CTranslate2, which `compute="int8"` makes smaller and faster, and everything
-    else with torch.
+    Several directories translate together: a token is as likely as in the mean of what their models say. `auto` runs a
+    Transformer on a CPU with CTranslate2, which `compute="int8"` makes smaller and faster, and everything else with
+    torch.
     """
     for name, given, known in (("engine", engine, EngineName), ("compute", compute, Compute)):
         if given not in get_args(known):
             raise ModelError(f"{name} must be one of {', '.join(get_args(known))}, not {given}.")
-    directory = ModelDirectory.open(Path(path))
-    return Translator(directory, load_engine(directory, engine, device=device, compute=compute))
+    paths = [path] if isinstance(path, str | Path) else path
+    if not paths:
+        raise ModelError("load needs at least one model directory, but an empty list was given.")
+    first, *others = directories = [ModelDirectory.open(Path(each)) for each in paths]
+    if not others:
+        return Translator(first, load_engine(first, engine, device=device, compute=compute))
+    together = load_ensemble(directories, engine, device=device, compute=compute)
+    # What is too long for one of them, the reader should know.
+    shortest = min(each.description.max_tokens for each in directories)
+    return Translator(replace(first, description=replace(first.description, max_tokens=shortest)), together)
 
 
 class Translator:

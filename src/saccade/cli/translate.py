@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from saccade.cli.console import bar, note
-from saccade.cli.options import Beam, ComputeChoice, EngineChoice, ModelPath
+from saccade.cli.options import Beam, ComputeChoice, EngineChoice, ModelPaths
 from saccade.errors import DataError, OutputExists
 from saccade.search.settings import SearchSettings
 from saccade.text.formats.opening import check_readable, open_text
@@ -22,7 +22,7 @@ CHUNK = 2000  # lines read, sorted by length, translated and written at a time
 
 
 def translate(
-    model: ModelPath,
+    model: ModelPaths,
     files: Annotated[
         list[Path] | None,
         typer.Argument(

@@ -15,12 +15,13 @@ from saccade.directory import ModelDirectory, check_parameters
 from saccade.engines.engine import Advanced, Ids, Traced, cut
 from saccade.errors import ModelError
 from saccade.models.build import Model, build
+from saccade.models.ensemble import EnsembleModel, Reader
 from saccade.models.settings import ModelSettings
 from saccade.nn.capture import capture
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
-from saccade.text.tokenizer import BOS, EOS, PAD
+from saccade.text.tokenizer import BOS, EOS, PAD, Tokenizer
 from saccade.trace.trace import KINDS, Kind, Layer, Matrix
 
 BATCH_TOKENS = 2048
@@ -28,18 +29,22 @@ TRACE_TOKENS = 512  # fewer, as the weights of all layers and heads are kept
 
 
 class TorchEngine:
-    """A model in this process."""
+    """A model in this process, or several that translate together."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model | EnsembleModel) -> None:
         self.model = model
 
     @classmethod
     def load(cls, directory: ModelDirectory, device: str = "cpu") -> "TorchEngine":
         """Build the model that the directory describes and fill in its parameters."""
-        tokenizers = directory.tokenizers
-        model = build(directory.description.model, len(tokenizers.source), len(tokenizers.target))
-        fill(model, directory.parameters(), origin=str(directory.path))
-        return cls(model.to(device).eval())
+        return cls(_loaded(directory).to(device).eval())
+
+    @classmethod
+    def load_ensemble(cls, directories: Sequence[ModelDirectory], device: str = "cpu") -> "TorchEngine":
+        """Several models with one target vocabulary as one; sources come in the ids of the first."""
+        first = directories[0].tokenizers.source
+        readers = [_reader(first, directory.tokenizers.source) for directory in directories]
+        return cls(EnsembleModel([_loaded(directory) for directory in directories], readers).to(device).eval())
 
     @torch.inference_mode()
     def translate(
@@ -112,6 +117,11 @@ class TorchEngine:
 
     def need_attention(self) -> None:
         """Refuse to be asked for weights if there are none."""
+        if isinstance(self.model, EnsembleModel):
+            raise ModelError(
+                f"Weights were asked for, but {len(self.model.members)} models translate together here, and each "
+                "attends by itself. Load one of them alone to see where it looks."
+            )
         if not cast(ModelSettings, self.model.settings).attends:
             raise ModelError(
                 "Weights were asked for, but this model has no attention: its decoder reads the source as one vector. "
@@ -135,6 +145,18 @@ class TorchEngine:
         logits = self.model.logits(self.model(batch))
         losses = cross_entropy(logits.transpose(1, 2), batch.target, reduction="none")
         return -losses.double() * batch.target_mask
+
+
+def _loaded(directory: ModelDirectory) -> Model:
+    tokenizers = directory.tokenizers
+    model = build(directory.description.model, len(tokenizers.source), len(tokenizers.target))
+    fill(model, directory.parameters(), origin=str(directory.path))
+    return model
+
+
+def _reader(first: Tokenizer, own: Tokenizer) -> Reader | None:
+    """From the ids of one tokenizer to those of another, by way of the text; None where they are the same."""
+    return None if first.checksum == own.checksum else lambda ids: own.encode(first.decode(ids))
 
 
 def fill(model: Model, parameters: Mapping[str, NDArray[Any]], *, origin: str) -> None:
@@ -164,7 +186,7 @@ def _layer(name: str, weights: Matrix, source: int, target: int) -> Layer:
 
 
 @contextmanager
-def _evaluating(model: Model) -> Iterator[None]:
+def _evaluating(model: torch.nn.Module) -> Iterator[None]:
     """Without dropout, whatever the model was doing before."""
     was_training = model.training
     model.eval()
