@@ -4,8 +4,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import repeat
+from math import fsum
 from pathlib import Path
-from typing import get_args, overload
+from typing import NamedTuple, get_args, overload
 
 from saccade.directory import ModelDirectory
 from saccade.engines.automatic import load_engine, load_ensemble
@@ -49,6 +50,20 @@ class Translation:
         from saccade.trace.notebook import repr_html
 
         return repr_html(traces)
+
+
+class Scored(NamedTuple):
+    """How likely a given translation is, token by token."""
+
+    tokens: tuple[str, ...]
+    """Those of the target, and its end."""
+    log_probs: tuple[float, ...]
+    """Of each of them, given the source and the tokens before it, in nats."""
+
+    @property
+    def log_prob(self) -> float:
+        """log p(target | source)."""
+        return fsum(self.log_probs)
 
 
 def load(
@@ -138,8 +153,18 @@ class Translator:
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[float]:
         """log p(target | source) of each pair, in nats."""
-        tokenizers = self.directory.tokenizers
-        return self.engine.score(tokenizers.source.encode_many(sources), tokenizers.target.encode_many(targets))
+        return [each.log_prob for each in self.score_tokens(sources, targets)]
+
+    def score_tokens(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
+        """The same, token by token."""
+        _check_pairs(sources, targets)
+        tokenizer = self.directory.tokenizers.target
+        written = tokenizer.encode_many(targets)
+        found = self.engine.token_log_probs(self.directory.tokenizers.source.encode_many(sources), written)
+        return [
+            Scored((*(tokenizer.piece(id) for id in ids), SPECIALS[EOS]), log_probs)
+            for ids, log_probs in zip(written, found, strict=True)
+        ]
 
     @overload
     def trace(self, sources: str, targets: str, *, kinds: Collection[Kind] = ...) -> AttentionTrace: ...
@@ -168,10 +193,7 @@ class Translator:
         """
         if isinstance(sources, str) or isinstance(targets, str):
             return self.trace([str(sources)], [str(targets)], kinds=kinds)[0]
-        if len(sources) != len(targets):
-            raise DataError(
-                f"Every source must have one target, but there are {len(sources)} sources and {len(targets)} targets."
-            )
+        _check_pairs(sources, targets)
         tokenizers = self.directory.tokenizers
         read = [_tokens(tokenizers.source, text) for text in sources]
         written = [_tokens(tokenizers.target, text) for text in targets]
@@ -223,6 +245,13 @@ class Translator:
         return (
             f"has {len(source)} tokens, but the model was trained on at most {longest}: "
             "check this translation, or split the text into sentences",
+        )
+
+
+def _check_pairs(sources: Sequence[str], targets: Sequence[str]) -> None:
+    if len(sources) != len(targets):
+        raise DataError(
+            f"Every source must have one target, but there are {len(sources)} sources and {len(targets)} targets."
         )
 
 

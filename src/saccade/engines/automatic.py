@@ -78,6 +78,10 @@ class Automatic:
         """log p(target | source) of each pair, the end of sentence included."""
         return self._fast.score(sources, targets)
 
+    def token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[tuple[float, ...]]:
+        """Of each target token, given those before it, and of the end of sentence."""
+        return self._fast.token_log_probs(sources, targets)
+
     def trace(
         self,
         sources: Sequence[Ids],

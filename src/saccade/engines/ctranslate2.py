@@ -73,8 +73,12 @@ class CTranslate2Engine:
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
         """log p(target | source) of each pair, the end of sentence included."""
+        return [math.fsum(each) for each in self.token_log_probs(sources, targets)]
+
+    def token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[tuple[float, ...]]:
+        """Of each target token, given those before it, and of the end of sentence."""
         self._make_room(max((len(each) + 1 for each in (*sources, *targets)), default=0))
-        return [math.fsum(token_log_probs) for token_log_probs in self._token_log_probs(sources, targets)]
+        return [tuple(each) for each in self._token_log_probs(sources, targets)]
 
     def trace(
         self,

@@ -41,6 +41,10 @@ class Engine(Protocol):
         """log p(target | source) of each pair, the end of sentence included."""
         ...
 
+    def token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[tuple[float, ...]]:
+        """The parts of the same: of each target token, given those before it, and of the end of sentence."""
+        ...
+
     def trace(
         self,
         sources: Sequence[Ids],

@@ -1,5 +1,6 @@
 """Runs any model with torch: sources sorted by length, batched by tokens, answered in the order they came."""
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
@@ -73,13 +74,18 @@ class TorchEngine:
                 advanced(len(rows))
         return [found[row] for row in range(len(sources))]
 
-    @torch.inference_mode()
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
         """log p(target | source) of each pair, the end of sentence included."""
-        found: dict[int, float] = {}
+        return [math.fsum(each) for each in self.token_log_probs(sources, targets)]
+
+    @torch.inference_mode()
+    def token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[tuple[float, ...]]:
+        """Of each target token, given those before it, and of the end of sentence."""
+        found: dict[int, tuple[float, ...]] = {}
         with _evaluating(self.model):
             for rows, batch in self._pairs(sources, targets, BATCH_TOKENS):
-                found.update(zip(rows, self._log_probs(batch).sum(dim=1).tolist(), strict=True))
+                for row, log_probs in zip(rows, self._log_probs(batch).tolist(), strict=True):
+                    found[row] = tuple(log_probs[: len(targets[row]) + 1])
         return [found[row] for row in range(len(sources))]
 
     @torch.inference_mode()
