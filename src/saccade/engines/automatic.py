@@ -1,7 +1,7 @@
 """Which engine runs a model. Unless told otherwise, the fastest that can do what is asked."""
 
 import importlib.util
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Generator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ from saccade.directory import ModelDirectory
 from saccade.engines.engine import Advanced, Compute, Engine, EngineName, Ids, Traced
 from saccade.errors import ModelError, need_torch
 from saccade.models.settings import TransformerSettings
+from saccade.search.constraints import FREE, Constraints
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.settings import SearchSettings
 from saccade.trace.trace import KINDS, Kind
@@ -64,15 +65,31 @@ class Automatic:
         self._fast = CTranslate2Engine(directory, compute=compute)
 
     def translate(
-        self, sources: Sequence[Ids], settings: SearchSettings, *, advanced: Advanced = lambda _: None
+        self,
+        sources: Sequence[Ids],
+        settings: SearchSettings,
+        *,
+        constraints: Sequence[Constraints] | None = None,
+        advanced: Advanced = lambda _: None,
     ) -> list[list[Hypothesis]]:
-        """The best hypotheses of each source, the best first. `advanced` is told how many more are done."""
-        from saccade.engines.ctranslate2 import refusal
+        """The best hypotheses of each source, the best first. `advanced` is told how many more are done.
 
-        if refusal(settings) is None:
+        The n-th of the `constraints` is what the translations of the n-th source must hold to.
+        """
+        from saccade.engines.ctranslate2 import beyond
+
+        asked = beyond(settings, constraints or ())
+        if asked is None:
             return self._fast.translate(sources, settings, advanced=advanced)
-        need_torch(f'Searching with penalty = "{settings.penalty}"')
-        return self._torch.translate(sources, settings, advanced=advanced)
+        need_torch(f"Searching with {asked}")
+        return self._torch.translate(sources, settings, constraints=constraints, advanced=advanced)
+
+    def stream(
+        self, source: Ids, settings: SearchSettings, *, constraints: Constraints = FREE
+    ) -> Generator[int, None, Hypothesis]:
+        """The tokens of the one translation as they are written, and then, as the generator's value, all of it."""
+        need_torch("Streaming tokens")
+        return self._torch.stream(source, settings, constraints=constraints)
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
         """log p(target | source) of each pair, the end of sentence included."""

@@ -79,7 +79,7 @@ class SearchSettings:
         rules = {
             "beam": (self.beam >= 1, "at least 1"),
             "n_best": (
-                1 <= self.n_best and (self.n_best <= self.beam or self._returns_any_number),
+                self.n_best >= 1 and (self.n_best <= self.beam or self._returns_any_number),
                 "at least 1" if self._returns_any_number else f"between 1 and beam, which is {self.beam}",
             ),
             "length_penalty": (0 <= self.length_penalty < math.inf, "a finite number, 0 or more"),
@@ -105,6 +105,11 @@ class SearchSettings:
     def limit(self, source_length: int) -> int:
         """The most tokens that so many source tokens may be translated by, the end of sentence included."""
         return math.ceil(self.max_length_factor * source_length + self.max_length_extra)
+
+    @property
+    def num_rows(self) -> int:
+        """How many prefixes of a sentence are continued at once."""
+        return {"sampling": self.n_best, "alternatives": self.n_best * self.beam}.get(self.method, self.beam)
 
     @property
     def _returns_any_number(self) -> bool:
