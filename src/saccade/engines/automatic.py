@@ -111,6 +111,10 @@ class Automatic:
         self.need_attention()
         return self._torch.trace(sources, targets, kinds=kinds, advanced=advanced)
 
+    def need_constraints(self) -> None:
+        """Refuse to be asked for constraints if they cannot be held to."""
+        need_torch("Searching with constraints")
+
     def need_attention(self) -> None:
         """Refuse to be asked for weights if there are none to be had."""
         need_torch("Looking at attention")

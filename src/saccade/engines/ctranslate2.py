@@ -105,6 +105,10 @@ class CTranslate2Engine:
         """Refused."""
         self.need_attention()
 
+    def need_constraints(self) -> NoReturn:
+        """CTranslate2 has some of them, but not alike."""
+        raise ModelError(CONSTRAINTS)
+
     def need_attention(self) -> NoReturn:
         """CTranslate2 has the weights of one layer at most, without the end of the source."""
         raise ModelError(
@@ -264,6 +268,7 @@ class CTranslate2Engine:
 
 
 CHANGED = "is kept by CTranslate2 before the softmax, which changes the probabilities of all other tokens"
+CONSTRAINTS = f'Constraints are not what CTranslate2 can hold to: what is banned {CHANGED}. Use engine = "torch".'
 UNLIKE = {
     "method": "finds other translations with CTranslate2, if it knows of it at all",
     "penalty": "is not known to CTranslate2, which divides by length^α",
@@ -291,7 +296,7 @@ def refusal(settings: SearchSettings, constraints: Sequence[Constraints] = ()) -
         case None:
             return None
         case "constraints":
-            return f'Constraints are not what CTranslate2 can hold to: what is banned {CHANGED}. Use engine = "torch".'
+            return CONSTRAINTS
         case asked:
             name = asked.partition(" ")[0]
             usual = json.dumps(getattr(SearchSettings(), name))

@@ -74,6 +74,10 @@ class Engine(Protocol):
         """How likely each token of each target was, and what was attended to for it: a forced decoding."""
         ...
 
+    def need_constraints(self) -> None:
+        """Refuse to be asked for constraints if they cannot be held to."""
+        ...
+
     def need_attention(self) -> None:
         """Refuse to be asked for weights if there are none to be had."""
         ...

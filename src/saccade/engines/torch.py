@@ -148,6 +148,9 @@ class TorchEngine:
                 advanced(len(rows))
         return [found[row] for row in range(len(sources))]
 
+    def need_constraints(self) -> None:
+        """Every search of ours holds to them."""
+
     def need_attention(self) -> None:
         """Refuse to be asked for weights if there are none."""
         if isinstance(self.model, EnsembleModel):
@@ -200,7 +203,7 @@ class TorchEngine:
         """The same, each of them decoded without dropout."""
         while True:
             try:
-                with _evaluating(self.model):
+                with _evaluating(self.model), torch.inference_mode():
                     token = next(tokens)
             except StopIteration as end:
                 found: Hypothesis = end.value
@@ -208,6 +211,12 @@ class TorchEngine:
             yield token
 
     def _need_weights(self, settings: SearchSettings) -> None:
+        if isinstance(self.model, EnsembleModel):
+            raise ModelError(
+                f"search.coverage_penalty = {settings.coverage_penalty} ranks translations by attention weights, but "
+                f"{len(self.model.members)} models translate together here, and each attends by itself. "
+                "Use coverage_penalty = 0."
+            )
         if not cast(ModelSettings, self.model.settings).attends:
             raise ModelError(
                 f"search.coverage_penalty = {settings.coverage_penalty} ranks translations by attention weights, but "

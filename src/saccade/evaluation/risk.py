@@ -6,7 +6,8 @@ the one of least risk is that with the highest expected utility, u(h) = Σ p(r) 
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,22 @@ Utility = Literal["chrf", "bleu"]
 """What makes translations alike: chrF2 or BLEU of one sentence alone, as sacreBLEU has them."""
 Matrix = NDArray[np.float64]
 Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MinimumRisk:
+    """That the translation with the least risk is to be found, and among which."""
+
+    samples: int = 0
+    """So many translations are drawn by chance and compared; 0 compares those that the beam has found."""
+    utility: Utility = "chrf"
+    """What makes two translations alike: `chrf` or `bleu` of a sentence."""
+
+    def __post_init__(self) -> None:
+        if self.samples < 0 or self.samples == 1:
+            raise ValueError(f"samples must be 0, or at least 2 to be compared, not {self.samples}")
+        if self.utility not in get_args(Utility):
+            raise ValueError(f"utility must be {' or '.join(get_args(Utility))}, not {self.utility}")
 
 
 def expected_utility(
