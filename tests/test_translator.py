@@ -147,7 +147,7 @@ def test_samples_are_drawn_whatever_the_search_is_otherwise(translator: Translat
 
 def test_a_translator_keeps_its_risk_for_all(trained: Path):
     loaded = saccade.load(trained / "run")
-    found = Translator(loaded.directory, loaded.engine, mbr=MinimumRisk()).translate("cat lion")
+    found = saccade.load(trained / "run", mbr=MinimumRisk()).translate("cat lion")
     assert found == loaded.translate("cat lion", mbr=MinimumRisk())
 
 

@@ -92,12 +92,14 @@ def load(
     engine: EngineName = "auto",
     device: str = "cpu",
     compute: Compute = "float32",
+    wording: Wording | None = None,
+    mbr: MinimumRisk | None = None,
 ) -> "Translator":
     """Open a model directory, or the run directory of a training, to translate with.
 
     Several directories translate together: a token is as likely as in the mean of what their models say. `auto` runs a
     Transformer on a CPU with CTranslate2, which `compute="int8"` makes smaller and faster, and everything else with
-    torch.
+    torch. `wording` and `mbr` are for all that is translated, unless a call has its own.
     """
     for name, given, known in (("engine", engine, EngineName), ("compute", compute, Compute)):
         if given not in get_args(known):
@@ -107,11 +109,13 @@ def load(
         raise ModelError("load needs at least one model directory, but an empty list was given.")
     first, *others = directories = [ModelDirectory.open(Path(each)) for each in paths]
     if not others:
-        return Translator(first, load_engine(first, engine, device=device, compute=compute))
+        alone = load_engine(first, engine, device=device, compute=compute)
+        return Translator(first, alone, wording=wording, mbr=mbr)
     together = load_ensemble(directories, engine, device=device, compute=compute)
     # What is too long for one of them, the reader should know.
     shortest = min(each.description.max_tokens for each in directories)
-    return Translator(replace(first, description=replace(first.description, max_tokens=shortest)), together)
+    warned = replace(first, description=replace(first.description, max_tokens=shortest))
+    return Translator(warned, together, wording=wording, mbr=mbr)
 
 
 class Translator:

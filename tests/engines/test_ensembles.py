@@ -148,6 +148,26 @@ def test_weights_are_refused(models: dict[str, Path]):
             ask()
 
 
+def test_a_coverage_penalty_is_refused(models: dict[str, Path]):
+    translator = saccade.load([models["trained"], models["shaken"]])
+    message = (
+        "search.coverage_penalty = 0.2 ranks translations by attention weights, but 2 models translate together here, "
+        "and each attends by itself. Use coverage_penalty = 0."
+    )
+    with pytest.raises(saccade.ModelError, match="^" + re.escape(message) + "$"):
+        translator.translate("lion", search=saccade.SearchSettings(coverage_penalty=0.2))
+
+
+def test_every_search_works_together(models: dict[str, Path]):
+    translator = saccade.load([models["trained"], models["letters"]])
+    assert (
+        "".join(translator.stream("lion fox"))
+        == translator.translate("lion fox", search=saccade.SearchSettings(beam=1)).text
+    )
+    assert "Hund" in translator.translate("lion fox", wording=saccade.Wording(required=["Hund"])).text
+    assert translator.translate("lion fox", mbr=saccade.MinimumRisk(samples=8)).score > 0
+
+
 def test_no_torch_is_told(models: dict[str, Path], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     directories = [ModelDirectory.open(models[name]) for name in ("trained", "shaken")]

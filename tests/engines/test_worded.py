@@ -173,8 +173,7 @@ def test_each_text_may_have_its_own(trained_translator: Translator):
 
 
 def test_a_translator_keeps_a_wording_for_all(trained: Path):
-    loaded = saccade.load(trained / "run")
-    held = Translator(loaded.directory, loaded.engine, wording=Wording(required=["Löwe"]))
+    held = saccade.load(trained / "run", wording=Wording(required=["Löwe"]))
     assert "Löwe" in held.translate("cat dog").text
     assert held.translate("cat dog", wording=Wording()).text == "Katze Hund"
 

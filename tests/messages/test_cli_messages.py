@@ -462,3 +462,11 @@ def test_a_missing_file_to_score(saccade, trained: Path, tmp_path: Path):
     assert message(saccade("score", "-m", trained / "run", tmp_path / "a.en", tmp_path / "a.de")).startswith(
         f"The file {tmp_path}/a.de must exist, but it does not. Check the path;"
     )
+
+
+def test_a_glossary_and_samples_do_not_go_together(saccade, trained: Path, tmp_path: Path):
+    (tmp_path / "terms.tsv").write_text("dog\tHund\n")
+    words = ("-m", trained / "run", "--glossary", tmp_path / "terms.tsv", "--mbr", "4")
+    assert message(saccade("translate", *words, stdin="dog\n")) == (
+        'Required phrases and glossaries need method = "beam" or "alternatives", not "sampling", which keeps no place for them. Leave them out, or search with a beam.'
+    )
