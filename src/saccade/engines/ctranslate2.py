@@ -87,8 +87,12 @@ class CTranslate2Engine:
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
         """log p(target | source) of each pair, the end of sentence included."""
+        return [math.fsum(each) for each in self.token_log_probs(sources, targets)]
+
+    def token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[tuple[float, ...]]:
+        """Of each target token, given those before it, and of the end of sentence."""
         self._make_room(max((len(each) + 1 for each in (*sources, *targets)), default=0))
-        return [math.fsum(token_log_probs) for token_log_probs in self._token_log_probs(sources, targets)]
+        return [tuple(each) for each in self._token_log_probs(sources, targets)]
 
     def trace(
         self,
@@ -100,6 +104,10 @@ class CTranslate2Engine:
     ) -> NoReturn:
         """Refused."""
         self.need_attention()
+
+    def need_constraints(self) -> NoReturn:
+        """CTranslate2 has some of them, but not alike."""
+        raise ModelError(CONSTRAINTS)
 
     def need_attention(self) -> NoReturn:
         """CTranslate2 has the weights of one layer at most, without the end of the source."""
@@ -260,6 +268,7 @@ class CTranslate2Engine:
 
 
 CHANGED = "is kept by CTranslate2 before the softmax, which changes the probabilities of all other tokens"
+CONSTRAINTS = f'Constraints are not what CTranslate2 can hold to: what is banned {CHANGED}. Use engine = "torch".'
 UNLIKE = {
     "method": "finds other translations with CTranslate2, if it knows of it at all",
     "penalty": "is not known to CTranslate2, which divides by length^α",
@@ -287,7 +296,7 @@ def refusal(settings: SearchSettings, constraints: Sequence[Constraints] = ()) -
         case None:
             return None
         case "constraints":
-            return f'Constraints are not what CTranslate2 can hold to: what is banned {CHANGED}. Use engine = "torch".'
+            return CONSTRAINTS
         case asked:
             name = asked.partition(" ")[0]
             usual = json.dumps(getattr(SearchSettings(), name))

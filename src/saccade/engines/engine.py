@@ -59,6 +59,10 @@ class Engine(Protocol):
         """log p(target | source) of each pair, the end of sentence included."""
         ...
 
+    def token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[tuple[float, ...]]:
+        """The parts of the same: of each target token, given those before it, and of the end of sentence."""
+        ...
+
     def trace(
         self,
         sources: Sequence[Ids],
@@ -68,6 +72,10 @@ class Engine(Protocol):
         advanced: Advanced = ...,
     ) -> list[Traced]:
         """How likely each token of each target was, and what was attended to for it: a forced decoding."""
+        ...
+
+    def need_constraints(self) -> None:
+        """Refuse to be asked for constraints if they cannot be held to."""
         ...
 
     def need_attention(self) -> None:

@@ -1,5 +1,6 @@
 """Runs any model with torch: sources sorted by length, batched by tokens, answered in the order they came."""
 
+import math
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,6 +17,7 @@ from saccade.directory import ModelDirectory, check_parameters
 from saccade.engines.engine import Advanced, Ids, Traced, cut
 from saccade.errors import DataError, ModelError
 from saccade.models.build import Model, build
+from saccade.models.ensemble import EnsembleModel, Reader
 from saccade.models.settings import ModelSettings
 from saccade.nn.capture import capture
 from saccade.search.constraints import FREE, Constraints
@@ -24,7 +26,7 @@ from saccade.search.hypothesis import Hypothesis
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.search.stream import stream
-from saccade.text.tokenizer import BOS, EOS, PAD
+from saccade.text.tokenizer import BOS, EOS, PAD, Tokenizer
 from saccade.trace.trace import KINDS, Kind, Layer, Matrix
 
 BATCH_TOKENS = 2048
@@ -33,18 +35,22 @@ TRACE_TOKENS = 512  # fewer, as the weights of all layers and heads are kept
 
 
 class TorchEngine:
-    """A model in this process."""
+    """A model in this process, or several that translate together."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model | EnsembleModel) -> None:
         self.model = model
 
     @classmethod
     def load(cls, directory: ModelDirectory, device: str = "cpu") -> "TorchEngine":
         """Build the model that the directory describes and fill in its parameters."""
-        tokenizers = directory.tokenizers
-        model = build(directory.description.model, len(tokenizers.source), len(tokenizers.target))
-        fill(model, directory.parameters(), origin=str(directory.path))
-        return cls(model.to(device).eval())
+        return cls(_loaded(directory).to(device).eval())
+
+    @classmethod
+    def load_ensemble(cls, directories: Sequence[ModelDirectory], device: str = "cpu") -> "TorchEngine":
+        """Several models with one target vocabulary as one; sources come in the ids of the first."""
+        first = directories[0].tokenizers.source
+        readers = [_reader(first, directory.tokenizers.source) for directory in directories]
+        return cls(EnsembleModel([_loaded(directory) for directory in directories], readers).to(device).eval())
 
     @torch.inference_mode()
     def translate(
@@ -95,13 +101,18 @@ class TorchEngine:
         )
         return self._evaluated(tokens)
 
-    @torch.inference_mode()
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
         """log p(target | source) of each pair, the end of sentence included."""
-        found: dict[int, float] = {}
+        return [math.fsum(each) for each in self.token_log_probs(sources, targets)]
+
+    @torch.inference_mode()
+    def token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[tuple[float, ...]]:
+        """Of each target token, given those before it, and of the end of sentence."""
+        found: dict[int, tuple[float, ...]] = {}
         with _evaluating(self.model):
             for rows, batch in self._pairs(sources, targets, BATCH_TOKENS):
-                found.update(zip(rows, self._log_probs(batch).sum(dim=1).tolist(), strict=True))
+                for row, log_probs in zip(rows, self._log_probs(batch).tolist(), strict=True):
+                    found[row] = tuple(log_probs[: len(targets[row]) + 1])
         return [found[row] for row in range(len(sources))]
 
     @torch.inference_mode()
@@ -137,8 +148,16 @@ class TorchEngine:
                 advanced(len(rows))
         return [found[row] for row in range(len(sources))]
 
+    def need_constraints(self) -> None:
+        """Every search of ours holds to them."""
+
     def need_attention(self) -> None:
         """Refuse to be asked for weights if there are none."""
+        if isinstance(self.model, EnsembleModel):
+            raise ModelError(
+                f"Weights were asked for, but {len(self.model.members)} models translate together here, and each "
+                "attends by itself. Load one of them alone to see where it looks."
+            )
         if not cast(ModelSettings, self.model.settings).attends:
             raise ModelError(
                 "Weights were asked for, but this model has no attention: its decoder reads the source as one vector. "
@@ -184,7 +203,7 @@ class TorchEngine:
         """The same, each of them decoded without dropout."""
         while True:
             try:
-                with _evaluating(self.model):
+                with _evaluating(self.model), torch.inference_mode():
                     token = next(tokens)
             except StopIteration as end:
                 found: Hypothesis = end.value
@@ -192,6 +211,12 @@ class TorchEngine:
             yield token
 
     def _need_weights(self, settings: SearchSettings) -> None:
+        if isinstance(self.model, EnsembleModel):
+            raise ModelError(
+                f"search.coverage_penalty = {settings.coverage_penalty} ranks translations by attention weights, but "
+                f"{len(self.model.members)} models translate together here, and each attends by itself. "
+                "Use coverage_penalty = 0."
+            )
         if not cast(ModelSettings, self.model.settings).attends:
             raise ModelError(
                 f"search.coverage_penalty = {settings.coverage_penalty} ranks translations by attention weights, but "
@@ -215,6 +240,18 @@ class TorchEngine:
         logits = self.model.logits(self.model(batch))
         losses = cross_entropy(logits.transpose(1, 2), batch.target, reduction="none")
         return -losses.double() * batch.target_mask
+
+
+def _loaded(directory: ModelDirectory) -> Model:
+    tokenizers = directory.tokenizers
+    model = build(directory.description.model, len(tokenizers.source), len(tokenizers.target))
+    fill(model, directory.parameters(), origin=str(directory.path))
+    return model
+
+
+def _reader(first: Tokenizer, own: Tokenizer) -> Reader | None:
+    """From the ids of one tokenizer to those of another, by way of the text; None where they are the same."""
+    return None if first.checksum == own.checksum else lambda ids: own.encode(first.decode(ids))
 
 
 def fill(model: nn.Module, parameters: Mapping[str, NDArray[Any]], *, origin: str) -> None:
@@ -249,7 +286,7 @@ def _name(source: Ids) -> str:
 
 
 @contextmanager
-def _evaluating(model: Model) -> Iterator[None]:
+def _evaluating(model: torch.nn.Module) -> Iterator[None]:
     """Without dropout, whatever the model was doing before."""
     was_training = model.training
     model.eval()
