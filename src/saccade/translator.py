@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from itertools import repeat
+from itertools import islice, repeat
 from pathlib import Path
 from typing import get_args, overload
 
@@ -12,7 +12,9 @@ from saccade.engines.automatic import load_engine
 from saccade.engines.engine import Compute, Engine, EngineName, Traced
 from saccade.errors import DataError, ModelError
 from saccade.search.hypothesis import Hypothesis
+from saccade.search.hypothesis import score as rank
 from saccade.search.settings import SearchSettings
+from saccade.text.parts import Divider, Division, Reading, Split, rejoin
 from saccade.text.tokenizer import EOS, SPECIALS, Tokenizer
 from saccade.trace.trace import KINDS, AttentionTrace, Kind, Span, Tokens
 
@@ -28,7 +30,7 @@ class Translation:
     score: float = 0.0
     """What ranked it: log-probability made comparable between lengths."""
     log_prob: float = 0.0
-    """Its log-probability under the model."""
+    """Its log-probability under the model; of a text in several parts, the sum over them."""
     tokens: tuple[str, ...] = ()
     """The tokens that the translation was written in."""
     attention: AttentionTrace | None = field(default=None, repr=False, compare=False)
@@ -37,6 +39,8 @@ class Translation:
     """The next best ones, if more than one was asked for."""
     notes: tuple[str, ...] = ()
     """What the reader should know, such as a source longer than the model has ever seen."""
+    num_parts: int = 1
+    """How many parts the source was cut into; each was translated by itself."""
 
     def __str__(self) -> str:
         return self.text
@@ -79,7 +83,7 @@ class Translator:
 
     @overload
     def translate(
-        self, texts: str, *, search: SearchSettings | None = None, attention: bool = False
+        self, texts: str, *, search: SearchSettings | None = None, attention: bool = False, split: Split = ...
     ) -> Translation: ...
 
     @overload
@@ -89,6 +93,7 @@ class Translator:
         *,
         search: SearchSettings | None = None,
         attention: bool = False,
+        split: Split = ...,
         advanced: Callable[[int], None] = ...,
     ) -> list[Translation]: ...
 
@@ -98,30 +103,32 @@ class Translator:
         *,
         search: SearchSettings | None = None,
         attention: bool = False,
+        split: Split = "auto",
         advanced: Callable[[int], None] = lambda _: None,
     ) -> Translation | list[Translation]:
         """Translate one text or many; the n-th translation belongs to the n-th text, blank ones included.
 
         `search` is the model's own unless given. `advanced` is told how many more texts are done. `attention` changes
         neither texts nor scores: what was found is decoded once more, by force, and then listened to.
+
+        `split` is `auto`: a text that the model was trained to read is read whole, and a longer one in as few parts as
+        fit, with a note; a text without any letter or digit is left as it is. `sentences` cuts between all sentences.
+        `never` has the model read every text as it is, and so does `attention`: weights are those of one reading.
         """
         if isinstance(texts, str):
-            return self.translate([texts], search=search, attention=attention)[0]
+            return self.translate([texts], search=search, attention=attention, split=split)[0]
+        if split not in get_args(Split):
+            raise ModelError(f"split must be one of {', '.join(get_args(Split))}, not {split}.")
         if attention:
             self.engine.need_attention()
-        sources = self.directory.tokenizers.source.encode_many(texts)
-        real = [row for row, source in enumerate(sources) if source]
-        advanced(len(texts) - len(real))
-        found = self.engine.translate([sources[row] for row in real], search or self.search, advanced=advanced)
-        traced: Iterator[Traced | None] = repeat(None)
-        if attention:
-            pairs = [(sources[row], each.ids) for row, several in zip(real, found, strict=True) for each in several]
-            traced = iter(self.engine.trace([source for source, _ in pairs], [target for _, target in pairs]))
-        translations = [Translation(text, "") for text in texts]
-        for row, hypotheses in zip(real, found, strict=True):
-            best, *others = (self._translation(texts[row], each, next(traced)) for each in hypotheses)
-            translations[row] = replace(best, alternatives=tuple(others), notes=self._notes(sources[row]))
-        return translations
+            split = _whole(split)
+        divisions = self._divider.divide(texts, split)
+        readings = [reading for division in divisions for reading in division.readings]
+        found = iter(self._read(readings, search or self.search, attention, _scaled(advanced, len(texts), readings)))
+        return [
+            self._joined(text, division, list(islice(found, len(division.readings))), search or self.search)
+            for text, division in zip(texts, divisions, strict=True)
+        ]
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[float]:
         """log p(target | source) of each pair, in nats."""
@@ -175,6 +182,61 @@ class Translator:
         """How this model translates unless told otherwise."""
         return self.directory.description.search
 
+    @property
+    def _divider(self) -> Divider:
+        description = self.directory.description
+        return Divider(self.directory.tokenizers.source, description.source_language, description.max_tokens)
+
+    def _read(
+        self, readings: list[Reading], search: SearchSettings, attention: bool, advanced: Callable[[int], None]
+    ) -> list[Translation]:
+        """The translation of each part by itself."""
+        read = [row for row, reading in enumerate(readings) if reading.ids]
+        advanced(len(readings) - len(read))
+        found = self.engine.translate([readings[row].ids for row in read], search, advanced=advanced)
+        traced: Iterator[Traced | None] = repeat(None)
+        if attention:
+            pairs = [
+                (readings[row].ids, each.ids) for row, several in zip(read, found, strict=True) for each in several
+            ]
+            traced = iter(self.engine.trace([source for source, _ in pairs], [target for _, target in pairs]))
+        translations = [Translation(reading.part.text, "" if reading.ids else reading.left) for reading in readings]
+        for row, hypotheses in zip(read, found, strict=True):
+            best, *others = (self._translation(readings[row].part.text, each, next(traced)) for each in hypotheses)
+            translations[row] = replace(best, alternatives=tuple(others))
+        return translations
+
+    def _joined(self, text: str, division: Division, parts: list[Translation], search: SearchSettings) -> Translation:
+        """The translations of all parts as that of the whole; the next best one has the next best of every part."""
+        notes = self._notes(division)
+        if len(parts) == 1:
+            return replace(parts[0], source=text, notes=notes)
+        description = self.directory.description
+
+        def whole(chosen: list[Translation]) -> Translation:
+            log_prob = sum(each.log_prob for each in chosen)
+            num_tokens = sum(len(each.tokens) + 1 for each in chosen if each.tokens)
+            return Translation(
+                source=text,
+                text=rejoin(
+                    [reading.part for reading in division.readings],
+                    [each.text for each in chosen],
+                    description.source_language,
+                    description.target_language,
+                ),
+                score=rank(log_prob, max(1, num_tokens), search),
+                log_prob=log_prob,
+                tokens=tuple(token for each in chosen for token in each.tokens),
+                num_parts=len(chosen),
+            )
+
+        ranked = [[each, *each.alternatives] for each in parts]
+        best, *others = (
+            whole([several[min(place, len(several) - 1)] for several in ranked])
+            for place in range(max(map(len, ranked)))
+        )
+        return replace(best, alternatives=tuple(others), notes=notes)
+
     def _translation(self, source: str, hypothesis: Hypothesis, traced: Traced | None) -> Translation:
         tokenizers = self.directory.tokenizers
         text, spans = tokenizers.target.decode_with_spans(hypothesis.ids)
@@ -203,14 +265,36 @@ class Translator:
             token_log_probs=traced.token_log_probs,
         )
 
-    def _notes(self, source: list[int]) -> tuple[str, ...]:
+    def _notes(self, division: Division) -> tuple[str, ...]:
         longest = self.directory.description.max_tokens
-        if len(source) <= longest:
-            return ()
-        return (
-            f"has {len(source)} tokens, but the model was trained on at most {longest}: "
-            "check this translation, or split the text into sentences",
+        has = f"has {division.num_tokens} tokens, but the model was trained on at most {longest}"
+        if division.place:
+            return (f"{has}: it was translated in {len(division.readings)} parts, cut {division.place}",)
+        if len(division.readings) == 1 and len(division.readings[0].ids) > longest:
+            return (f"{has}: check this translation, or split the text into sentences",)
+        return ()
+
+
+def _whole(split: Split) -> Split:
+    if split == "sentences":
+        raise ModelError(
+            "Weights are those of one reading, so attention can be had of whole texts only, but "
+            'split = "sentences" was asked for, too. Leave one of them out, or translate each sentence by itself.'
         )
+    return "never"
+
+
+def _scaled(advanced: Callable[[int], None], num_texts: int, readings: Sequence[Reading]) -> Callable[[int], None]:
+    """Told of parts, tells of texts."""
+    done = 0
+
+    def count(parts: int) -> None:
+        nonlocal done
+        before, done = done, done + parts
+        share = num_texts / max(1, len(readings))
+        advanced(round(done * share) - round(before * share))
+
+    return count
 
 
 def _tokens(tokenizer: Tokenizer, text: str) -> tuple[tuple[int, ...], Tokens]:
