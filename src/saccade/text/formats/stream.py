@@ -46,20 +46,25 @@ class Lines:
         self._paths, self._standard_input, self._errors = list(paths), standard_input, errors
         self._number = 0
         self._file, self._reader = self._open()
-        self._offset = self._lines = self._line = self._read_before = 0
+        self._offset = self._line = self._read_before = 0
+        self.num_lines = 0  # that were read so far
         self._hash = hashlib.sha256()
 
     def __iter__(self) -> Iterator[str]:
         while True:
             if raw := self._readline():
-                yield self._decoded(raw)
+                line = self._decoded(raw)
+                self._count(raw)
+                self._line += 1
+                self.num_lines += 1
+                yield line
             elif not self._next_file():
                 return
 
     @property
     def mark(self) -> Mark:
-        """Where the next line begins."""
-        return Mark(file=self._number, offset=self._offset, lines=self._lines, checksum=self._hash.hexdigest())
+        """Where the next line begins: behind all that were read, and before one that could not be."""
+        return Mark(file=self._number, offset=self._offset, lines=self.num_lines, checksum=self._hash.hexdigest())
 
     def skip(self, mark: Mark) -> bool:
         """Go on where an earlier reading ended; whether everything before it is the same."""
@@ -68,7 +73,7 @@ class Lines:
             if not self._next_file():
                 return False
         self._pass(mark.offset)
-        self._lines = mark.lines
+        self.num_lines = mark.lines
         return self.mark == mark
 
     def pauses(self, seconds: float) -> bool:
@@ -125,22 +130,19 @@ class Lines:
                 f"A line must have at most {LONGEST:,} bytes, but line {self._line + 1} of {self._name} has more. Is "
                 "it text, with a newline after each paragraph? Put some in, for example with: fold -s -w 1000"
             )
-        self._count(raw)
-        self._lines += bool(raw)
-        self._line += bool(raw)
         return raw
 
     def _decoded(self, raw: bytes) -> str:
         line = raw.removesuffix(b"\n").removesuffix(b"\r")
-        if self._line == 1:
+        if self._line == 0:
             line = line.removeprefix(BOM)
         try:
             return line.decode("utf-8", self._errors)
         except UnicodeDecodeError as error:
             if self._paths:
-                raise not_utf8(self._paths[self._number], self._line, error) from None
+                raise not_utf8(self._paths[self._number], self._line + 1, error) from None
             raise DataError(
-                f"Standard input must be UTF-8 text, but byte {error.start + 1} of line {self._line} is "
+                f"Standard input must be UTF-8 text, but byte {error.start + 1} of line {self._line + 1} is "
                 f"0x{line[error.start]:02X}, which is not. Convert it first, for example with: "
                 "iconv -f WINDOWS-1252 -t UTF-8"
             ) from None
