@@ -114,9 +114,9 @@ def _resumed(part: Path, job: Job, lines: Lines) -> State:
                 f"{part} exists already, and it is not known how it was made. Remove it or name another output; "
                 "nothing was translated."
             )
-        return State(job=job)
+        return State(job=job, input=lines.mark)
     if not size:  # what is left of a job that has ended, or has not begun
-        return State(job=job)
+        return State(job=job, input=lines.mark)
     state = settings.load(State, _state_of(part))
     again = f"or remove {part} to begin anew"
     if changes := settings.differences(state.job, job):
