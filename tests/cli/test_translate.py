@@ -211,6 +211,7 @@ def test_a_reader_that_has_seen_enough(trained: Path, tmp_path: Path):
     os.close(screen)
     assert process.wait() == 0
     assert b"translating" in shown
+    assert b"0%" in shown
     assert b"Traceback" not in shown
     assert b"Error" not in shown
 

@@ -81,7 +81,7 @@ class Divider:
             parts, level = self._cut(_CONTROL.sub(" ", rest).strip(), 0, room, packs=split == "auto")
         if len(parts) == 1:
             return Division((Reading(Part(text, ""), ids),), len(ids))
-        encoded = self.tokenizer.encode_many(code + part.text for part in parts)
+        encoded = self._encoded(code + part.text for part in parts)
         readings = (
             Reading(part, found if is_readable(part.text) else []) for part, found in zip(parts, encoded, strict=True)
         )
@@ -119,7 +119,7 @@ class Divider:
                 parts = words(text)
             case _:
                 return self._characters(text)
-        return list(zip(parts, map(len, self.tokenizer.encode_many(part.text for part in parts)), strict=True))
+        return list(zip(parts, map(len, self._encoded(part.text for part in parts)), strict=True))
 
     def _characters(self, text: str) -> list[Unit]:
         """The characters of a word, with those that belong together in one: as the pieces have them, and marks."""
@@ -134,6 +134,10 @@ class Divider:
             reached = end
         ends = [*begins[1:], len(text)]
         return [(Part(text[begin:end], ""), count) for begin, end, count in zip(begins, ends, counts, strict=True)]
+
+    def _encoded(self, texts: Iterable[str]) -> list[list[int]]:
+        """On this thread: starting others for every long text would take most of the time on a busy machine."""
+        return self.tokenizer.encode_normalized([self.tokenizer.normalize(text) for text in texts], threads=1)
 
     def _packed(self, units: Sequence[Unit], room: int, extra: int) -> list[Part]:
         """As few parts as have room for all units, one after another, and for some extra tokens each.
@@ -151,7 +155,7 @@ class Divider:
         # Where no blank is between two units, their tokens may be others when they stand together.
         while True:
             parts = [_merged(group) for group in groups]
-            counts = list(map(len, self.tokenizer.encode_many(part.text for part in parts)))
+            counts = list(map(len, self._encoded(part.text for part in parts)))
             if all(count <= room or len(group) == 1 for group, count in zip(groups, counts, strict=True)):
                 return parts
             groups = [
