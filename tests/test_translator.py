@@ -7,12 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sacrebleu.metrics import CHRF
 
 import saccade
 from saccade import MinimumRisk, SearchSettings, Wording
 from saccade.aligner import align
 from saccade.directory import Description, ModelDirectory
+from saccade.engines.engine import Traced
+from saccade.errors import ModelError
+from saccade.search.hypothesis import Hypothesis
+from saccade.text.normalize import normalize
 from saccade.text.tokenizer import Tokenizer, Tokenizers, TokenizerSettings
 from saccade.trace.alignment import Reading
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
@@ -136,12 +142,12 @@ def test_samples_count_as_often_as_they_were_drawn(translator: Translator):
 
 def test_samples_are_drawn_whatever_the_search_is_otherwise(translator: Translator):
     """What belongs to a beam is of no use to them."""
-    for settings in (
+    for search in (
         SearchSettings(),
         SearchSettings(method="diverse", beam=4, groups=2),
         SearchSettings(stopping="exact"),
     ):
-        found = translator.translate(["cat lion", ""], search=settings, mbr=MinimumRisk(samples=5, utility="bleu"))
+        found = translator.translate(["cat lion", ""], search=search, mbr=MinimumRisk(samples=5, utility="bleu"))
         assert [each.text for each in found] == ["Katze Löwe", ""]
 
 
@@ -176,3 +182,113 @@ def test_words_are_aligned_if_attention_was_asked_for(translator: Translator):
         (pair,) = align(translator, [text.split()], [found.text.split()])
         assert found.alignment == tuple(pair.links(Reading()))
         assert [target for _, target in found.alignment] == list(range(len(found.text.split())))
+
+
+class Shouting:
+    """An engine that writes back what it reads, but in its own way: see `ranks`. Its log-probabilities are known."""
+
+    def __init__(self) -> None:
+        self.read: list[int] = []
+
+    def translate(self, sources, settings, *, advanced=lambda _: None):
+        self.read += [len(source) for source in sources]
+        advanced(len(sources))
+        ranks = range(settings.n_best)
+        return [
+            [Hypothesis((*source, *source[:1] * rank), -1.0 - rank, -9.0, True) for rank in ranks] for source in sources
+        ]
+
+    def need_attention(self) -> None:
+        pass
+
+    def trace(self, sources, targets, **_):
+        def layer(source, target) -> Layer:
+            return Layer("cross_attention", "cross", np.full((1, len(target) + 1, len(source) + 1), 0.5))
+
+        pairs = zip(sources, targets, strict=True)
+        return [Traced((-1.0,) * (len(target) + 1), (layer(source, target),)) for source, target in pairs]
+
+
+def copier(target_language: str = "de", longest: int = 4) -> Translator:
+    """One token a word, or a mark."""
+    tokenizer = Tokenizer.learn(["One Two Three . !"] * 9, TokenizerSettings(vocabulary=300), seed=1)
+    description = Description(source_language="en", target_language=target_language, max_tokens=longest)
+    return Translator(ModelDirectory(Path("copier"), description, Tokenizers(tokenizer, tokenizer)), Shouting())
+
+
+def test_what_fits_is_read_whole_and_in_one_go():
+    translator = copier()
+    found = translator.translate(["One . Two", "", "Three"])
+    assert [each.text for each in found] == ["One . Two", "", "Three"]
+    assert translator.engine.read == [3, 1]
+    assert all(each.num_parts == 1 and not each.notes for each in found)
+
+
+def test_what_is_too_long_is_read_in_parts_and_this_is_told():
+    translator, done = copier(), []
+    long, short = translator.translate(["One Two .  Three ! One", "Two"], advanced=done.append)
+    assert (long.text, long.source, long.num_parts) == ("One Two .  Three ! One",) * 2 + (2,)
+    assert long.notes == (
+        "has 6 tokens, but the model was trained on at most 4: it was translated in 2 parts, cut between sentences",
+    )
+    assert (short.text, short.notes, sum(done)) == ("Two", (), 2)
+    assert translator.engine.read == [3, 3, 1]
+    assert long.tokens == ("▁One", "▁Two", "▁.", "▁Three", "▁!", "▁One")
+
+
+def test_the_log_probability_of_parts_is_their_sum_and_ranked_like_any_other():
+    long = copier().translate("One Two . Three ! One", search=SearchSettings(length_penalty=1.0))
+    assert long.log_prob == -2.0
+    assert long.score == pytest.approx(-2.0 / 8), "six tokens and two ends"
+
+
+def test_the_next_best_has_the_next_best_of_every_part():
+    long = copier().translate("One Two . 😀 ! Three ! One", search=SearchSettings(n_best=2, beam=2))
+    assert long.text == "One Two . 😀 ! Three ! One"
+    assert [each.text for each in long.alternatives] == ["One Two . One 😀 ! Three ! One Three"]
+    assert long.alternatives[0].log_prob == -4.0
+
+
+def test_sentences_are_joined_as_the_target_writes():
+    assert copier("zh").translate("One Two . Three ! Two .").text == "One Two .Three ! Two ."
+
+
+def test_always_or_never():
+    translator = copier()
+    apart = translator.translate("One . Two\n\nOne", split="sentences")
+    assert (apart.text, apart.num_parts, apart.notes) == ("One . Two\n\nOne", 3, ())
+    whole = translator.translate("One Two . Three !", split="never")
+    assert whole.notes == (
+        "has 5 tokens, but the model was trained on at most 4: check this translation, or split the text into "
+        "sentences",
+    )
+    assert translator.engine.read == [2, 1, 1, 5]
+
+
+def test_what_has_neither_letter_nor_digit_is_left_as_it_is():
+    translator = copier()
+    found = translator.translate(["😀 🎉", " ?! ", "\x00\u2028\r", "\ud83d", "👩\u200d🔬"])
+    assert [each.text for each in found] == ["😀 🎉", "?!", "", "\ufffd", "👩\u200d🔬"]
+    assert translator.engine.read == []
+    assert translator.translate("?!", split="never").text == "?!"
+    assert translator.engine.read, "unless the model is to read everything"
+
+
+def test_attention_is_that_of_one_reading():
+    translator = copier()
+    seen = translator.translate("One Two . Three !", attention=True)
+    assert seen.attention is not None
+    assert seen.num_parts == 1
+    assert seen.notes == translator.translate("One Two . Three !", split="never").notes
+    assert translator.translate("!", attention=True).attention is not None
+    with pytest.raises(ModelError, match="one reading"):
+        translator.translate("One", attention=True, split="sentences")
+
+
+@settings(max_examples=40)
+@given(st.lists(st.text(st.sampled_from(list("One Two.!\n\x00\ud83d😀")) | st.characters(), max_size=60), max_size=5))
+def test_a_copier_copies_whatever_it_is_given(texts: list[str]):
+    """Bytes spell what no piece does, and no part is lost, doubled or out of order."""
+    translator = copier(longest=24)
+    for text, found in zip(texts, translator.translate(texts), strict=True):
+        assert "".join(found.text.split()) == "".join(normalize(text).split())

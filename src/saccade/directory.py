@@ -6,6 +6,7 @@ tokenizer.spm       or source.spm and target.spm; with the pieces by id in .piec
 card.md             data, scores and intended use, for people
 """
 
+import hashlib
 import os
 import shutil
 import uuid
@@ -133,6 +134,12 @@ class ModelDirectory:
     def parameters(self) -> dict[str, NDArray[Any]]:
         """All parameters by name."""
         return read_parameters(self.path / PARAMETERS)
+
+    def checksum(self) -> str:
+        """Tells this model from any other: sha256 of parameters, make and tokenizers."""
+        with (self.path / PARAMETERS).open("rb") as file:
+            parts = (hashlib.file_digest(file, "sha256").hexdigest(), repr(self.description.model))
+        return hashlib.sha256(" ".join((*parts, *self.tokenizers.checksums)).encode()).hexdigest()
 
     @property
     def num_parameters(self) -> int:

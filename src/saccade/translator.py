@@ -4,9 +4,10 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from html import escape
-from itertools import repeat
+from itertools import islice, repeat
 from math import exp, fsum
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple, get_args, overload
 
 from saccade.directory import ModelDirectory
@@ -16,13 +17,15 @@ from saccade.engines.worded import Demand, Writer, translate_worded
 from saccade.errors import DataError, ModelError
 from saccade.evaluation.risk import MinimumRisk, expected_utility
 from saccade.search.hypothesis import Hypothesis
+from saccade.search.hypothesis import score as rank
 from saccade.search.settings import BELONGS_TO, SearchSettings
 from saccade.text.joining import has_spaces
 from saccade.text.normalize import normalize
+from saccade.text.parts import Divider, Division, Reading, Split, rejoin
 from saccade.text.streaming import text_pieces
 from saccade.text.tokenizer import EOS, SPECIALS, Tokenizer
 from saccade.text.wording import Wording
-from saccade.trace.alignment import Link, Reading, between_words, links, shares
+from saccade.trace import alignment
 from saccade.trace.trace import KINDS, AttentionTrace, Kind, Matrix, Span, Tokens
 from saccade.trace.words import word_spans
 
@@ -38,7 +41,7 @@ class Translation:
     score: float = 0.0
     """What ranked it: log-probability made comparable between lengths."""
     log_prob: float = 0.0
-    """Its log-probability under the model."""
+    """Its log-probability under the model; of a text in several parts, the sum over them."""
     tokens: tuple[str, ...] = ()
     """The tokens that the translation was written in."""
     attention: AttentionTrace | None = field(default=None, repr=False, compare=False)
@@ -47,20 +50,23 @@ class Translation:
     """The next best ones, if more than one was asked for."""
     notes: tuple[str, ...] = ()
     """What the reader should know, such as a source longer than the model has ever seen."""
+    num_parts: int = 1
+    """How many parts the source was cut into; each was translated by itself."""
 
     def __str__(self) -> str:
         return self.text
 
     @property
-    def alignment(self) -> tuple[Link, ...] | None:
+    def alignment(self) -> tuple[alignment.Link, ...] | None:
         """Links (source word, target word), counted from 0: each word of the translation with the one it attends to
         most. A word is what stands between blanks, or a single Chinese or Japanese character. None unless attention was
         asked for.
         """
         if self.attention is None:
             return None
+        heard = alignment.Reading().weights(self.attention)
         source, target = (_word_shares(side) for side in (self.attention.source, self.attention.target))
-        return tuple(links(between_words(Reading().weights(self.attention), source, target)))
+        return tuple(alignment.links(alignment.between_words(heard, source, target)))
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page of its attention and that of its alternatives, or the text alone."""
@@ -148,6 +154,7 @@ class Translator:
         wording: Wording | None = None,
         mbr: MinimumRisk | None = None,
         attention: bool = False,
+        split: Split = ...,
     ) -> Translation: ...
 
     @overload
@@ -159,6 +166,7 @@ class Translator:
         wording: Wording | Sequence[Wording] | None = None,
         mbr: MinimumRisk | None = None,
         attention: bool = False,
+        split: Split = ...,
         advanced: Callable[[int], None] = ...,
     ) -> list[Translation]: ...
 
@@ -170,6 +178,7 @@ class Translator:
         wording: Wording | Sequence[Wording] | None = None,
         mbr: MinimumRisk | None = None,
         attention: bool = False,
+        split: Split = "auto",
         advanced: Callable[[int], None] = lambda _: None,
     ) -> Translation | list[Translation]:
         """Translate one text or many; the n-th translation belongs to the n-th text, blank ones included.
@@ -178,36 +187,32 @@ class Translator:
         for each. `mbr` takes those that are most like all others instead of the likeliest, and makes that their score.
         `advanced` is told how many more texts are done. `attention` changes neither texts nor scores: what was found is
         decoded once more, by force, and then listened to.
+
+        `split` is `auto`: a text that the model was trained to read is read whole, and a longer one in as few parts as
+        fit, with a note; a text without any letter or digit is left as it is. `sentences` cuts between all sentences.
+        `never` has the model read every text as it is. Whole are also read the texts whose wording has a prefix or
+        requires phrases, and all of them with `attention`: weights are those of one reading.
         """
         if isinstance(texts, str):
-            return self.translate([texts], search=search, wording=wording, mbr=mbr, attention=attention)[0]
-        settings, mbr = search or self.search, mbr or self.mbr
+            return self.translate([texts], search=search, wording=wording, mbr=mbr, attention=attention, split=split)[0]
+        if split not in get_args(Split):
+            raise ModelError(f"split must be one of {', '.join(get_args(Split))}, not {split}.")
         if attention:
             self.engine.need_attention()
-        sources = self.directory.tokenizers.source.encode_many(texts)
-        real = [row for row, source in enumerate(sources) if source]
-        advanced(len(texts) - len(real))
-        demands = [each for row, each in enumerate(self._demands(texts, wording)) if sources[row]]
-        found = translate_worded(
-            self.engine,
-            self._writer,
-            [sources[row] for row in real],
-            settings if mbr is None else _candidates(settings, mbr),
-            demands,
-            advanced=advanced,
-        )
-        if mbr is not None:
-            found = [self._by_risk(several, mbr)[: settings.n_best] for several in found]
-        traced: Iterator[Traced | None] = repeat(None)
-        if attention:
-            pairs = [(sources[row], each.ids) for row, several in zip(real, found, strict=True) for each in several]
-            traced = iter(self.engine.trace([source for source, _ in pairs], [target for _, target in pairs]))
-        translations = [Translation(text, "") for text in texts]
-        for row, hypotheses, demand in zip(real, found, demands, strict=True):
-            several = [self._translation(texts[row], each, next(traced)) for each in hypotheses]
-            best, *others = (replace(each, notes=self._notes(sources[row], each.text, demand)) for each in several)
-            translations[row] = replace(best, alternatives=tuple(others))
-        return translations
+            split = _whole(split)
+        asked = Asked(search or self.search, mbr or self.mbr, attention)
+        wordings = self._wordings(texts, wording)
+        divisions = self._divided(texts, wordings, split)
+        parts = [
+            (reading, self._demand(reading.part.text, each))
+            for division, each in zip(divisions, wordings, strict=True)
+            for reading in division.readings
+        ]
+        found = iter(self._read(parts, asked, _scaled(advanced, len(texts), len(parts))))
+        return [
+            self._joined(text, division, list(islice(found, len(division.readings))), each, asked)
+            for text, division, each in zip(texts, divisions, wordings, strict=True)
+        ]
 
     def stream(
         self, text: str, *, search: SearchSettings | None = None, prefix: str = ""
@@ -231,7 +236,8 @@ class Translator:
 
         yield from text_pieces(self.directory.tokenizers.target, written())
         translation = self._translation(text, found[0], None)
-        return replace(translation, notes=self._notes(source, translation.text, demand))
+        remarks = self._writer.remarks(translation.text, demand)
+        return replace(translation, notes=(*self._too_long(len(source)), *remarks))
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[float]:
         """log p(target | source) of each pair, in nats."""
@@ -333,31 +339,153 @@ class Translator:
         ranked = sorted(first.values(), key=lambda place: (-expected[place], place))
         return [replace(found[place], score=expected[place]) for place in ranked]
 
-    def _demands(self, texts: Sequence[str], wording: Wording | Sequence[Wording] | None) -> Iterator[Demand]:
+    def _wordings(self, texts: Sequence[str], wording: Wording | Sequence[Wording] | None) -> list[Wording]:
+        """What the translation of each text is held to."""
         wording = self.wording if wording is None else wording
-        wordings = repeat(wording) if isinstance(wording, Wording) else wording
-        if isinstance(wordings, Sequence) and len(wordings) != len(texts):
+        wordings = [wording] * len(texts) if isinstance(wording, Wording) else list(wording)
+        if len(wordings) != len(texts):
             raise DataError(
                 f"Every text must have a wording of its own, or all of them the same, but there are {len(texts)} texts "
                 f"and {len(wordings)} wordings. Give Wording() to those that are free."
             )
-        spaced = has_spaces(self.directory.description.source_language)
-        for text, each in zip(texts, wordings, strict=False):
-            banned = tuple(dict.fromkeys(normalize(phrase) for phrase in each.banned))
-            yield Demand(normalize(each.prefix), banned, each.demands(text, spaced=spaced))
+        return wordings
 
-    def _notes(self, source: list[int], text: str, demand: Demand) -> tuple[str, ...]:
-        longest = self.directory.description.max_tokens
-        too_long = (
-            f"has {len(source)} tokens, but the model was trained on at most {longest}: "
-            "check this translation, or split the text into sentences"
+    def _demand(self, text: str, wording: Wording) -> Demand:
+        """What a wording asks of the translation of this text, or of a part of one."""
+        spaced = has_spaces(self.directory.description.source_language)
+        banned = tuple(dict.fromkeys(normalize(phrase) for phrase in wording.banned))
+        return Demand(normalize(wording.prefix), banned, wording.demands(text, spaced=spaced))
+
+    def _divided(self, texts: Sequence[str], wordings: Sequence[Wording], split: Split) -> list[Division]:
+        """The parts of each text. A prefix and required phrases are those of a whole text, not of every part of it."""
+        description = self.directory.description
+        divider = Divider(self.directory.tokenizers.source, description.source_language, description.max_tokens)
+        divisions = divider.divide(texts, split)
+        for row, wording in enumerate(wordings):
+            if len(divisions[row].readings) > 1 and (wording.prefix or wording.required):
+                divisions[row] = divider.divide([texts[row]], "never")[0]
+        return divisions
+
+    def _read(
+        self, parts: list[tuple[Reading, Demand]], asked: "Asked", advanced: Callable[[int], None]
+    ) -> list[Translation]:
+        """The translation of each part by itself."""
+        read = [(row, reading, demand) for row, (reading, demand) in enumerate(parts) if reading.ids]
+        advanced(len(parts) - len(read))
+        found = translate_worded(
+            self.engine,
+            self._writer,
+            [reading.ids for _, reading, _ in read],
+            asked.search if asked.mbr is None else _candidates(asked.search, asked.mbr),
+            [demand for _, _, demand in read],
+            advanced=advanced,
         )
-        remarks = self._writer.remarks(text, demand)
-        return (*([too_long] if len(source) > longest else ()), *remarks)
+        if asked.mbr is not None:
+            found = [self._by_risk(several, asked.mbr)[: asked.search.n_best] for several in found]
+        traced: Iterator[Traced | None] = repeat(None)
+        if asked.attention:
+            pairs = [
+                (reading.ids, each.ids)
+                for (_, reading, _), several in zip(read, found, strict=True)
+                for each in several
+            ]
+            traced = iter(self.engine.trace([source for source, _ in pairs], [target for _, target in pairs]))
+        translations = [Translation(reading.part.text, "" if reading.ids else reading.left) for reading, _ in parts]
+        for (row, reading, _), hypotheses in zip(read, found, strict=True):
+            best, *others = (self._translation(reading.part.text, each, next(traced)) for each in hypotheses)
+            translations[row] = replace(best, alternatives=tuple(others))
+        return translations
+
+    def _joined(
+        self, text: str, division: Division, parts: list[Translation], wording: Wording, asked: "Asked"
+    ) -> Translation:
+        """The translations of all parts as that of the whole; the next best one has the next best of every part."""
+        ranked = [[each, *each.alternatives] for each in parts]
+        several = [
+            self._whole(text, division, [found[min(place, len(found) - 1)] for found in ranked], asked)
+            for place in range(max(map(len, ranked)))
+        ]
+        if any(reading.ids for reading in division.readings):
+            demand, cut = self._demand(text, wording), self._cut(division)
+            several = [replace(each, notes=(*cut, *self._writer.remarks(each.text, demand))) for each in several]
+        best, *others = several
+        return replace(best, alternatives=tuple(others))
+
+    def _whole(self, text: str, division: Division, parts: list[Translation], asked: "Asked") -> Translation:
+        """One translation of every part, put together."""
+        if len(parts) == 1:
+            return replace(parts[0], source=text, alternatives=())
+        description = self.directory.description
+        log_prob = sum(each.log_prob for each in parts)
+        num_tokens = sum(len(each.tokens) + 1 for each in parts if each.tokens)
+        return Translation(
+            source=text,
+            text=rejoin(
+                [reading.part for reading in division.readings],
+                [each.text for each in parts],
+                description.source_language,
+                description.target_language,
+            ),
+            score=rank(log_prob, max(1, num_tokens), asked.search)
+            if asked.mbr is None
+            else fmean(each.score for each in parts),
+            log_prob=log_prob,
+            tokens=tuple(token for each in parts for token in each.tokens),
+            num_parts=len(parts),
+        )
+
+    def _cut(self, division: Division) -> tuple[str, ...]:
+        """That a text was too long to be read whole, or was read whole although it is too long."""
+        if division.place:
+            longest = self.directory.description.max_tokens
+            return (
+                f"has {division.num_tokens} tokens, but the model was trained on at most {longest}: "
+                f"it was translated in {len(division.readings)} parts, cut {division.place}",
+            )
+        return self._too_long(len(division.readings[0].ids)) if len(division.readings) == 1 else ()
+
+    def _too_long(self, num_tokens: int) -> tuple[str, ...]:
+        longest = self.directory.description.max_tokens
+        if num_tokens <= longest:
+            return ()
+        return (
+            f"has {num_tokens} tokens, but the model was trained on at most {longest}: "
+            "check this translation, or split the text into sentences",
+        )
 
     @cached_property
     def _writer(self) -> Writer:
         return Writer(self.directory.tokenizers.target, has_spaces(self.directory.description.target_language))
+
+
+class Asked(NamedTuple):
+    """What is asked of all texts of a call alike."""
+
+    search: SearchSettings
+    mbr: MinimumRisk | None
+    attention: bool
+
+
+def _whole(split: Split) -> Split:
+    if split == "sentences":
+        raise ModelError(
+            "Weights are those of one reading, so attention can be had of whole texts only, but "
+            'split = "sentences" was asked for, too. Leave one of them out, or translate each sentence by itself.'
+        )
+    return "never"
+
+
+def _scaled(advanced: Callable[[int], None], num_texts: int, num_parts: int) -> Callable[[int], None]:
+    """Told of parts, tells of texts."""
+    done = 0
+
+    def count(parts: int) -> None:
+        nonlocal done
+        before, done = done, done + parts
+        share = num_texts / max(1, num_parts)
+        advanced(round(done * share) - round(before * share))
+
+    return count
 
 
 def _candidates(settings: SearchSettings, mbr: MinimumRisk) -> SearchSettings:
@@ -378,7 +506,7 @@ def _check_pairs(sources: Sequence[str], targets: Sequence[str]) -> None:
 
 def _word_shares(tokens: Tokens) -> Matrix:
     assert tokens.spans is not None, "a translator knows where its tokens stand"
-    return shares(tokens.spans, word_spans(tokens.text))
+    return alignment.shares(tokens.spans, word_spans(tokens.text))
 
 
 def _tokens(tokenizer: Tokenizer, text: str) -> tuple[tuple[int, ...], Tokens]:

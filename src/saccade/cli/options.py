@@ -19,6 +19,15 @@ Overrides = Annotated[
         show_default=False,
     ),
 ]
+SearchOverrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Override a setting of the model's search, in TOML: `--set search.length_penalty=0.8`. May be repeated.",
+        show_default=False,
+    ),
+]
 ModelPath = Annotated[
     Path,
     typer.Option(
