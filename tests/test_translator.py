@@ -190,7 +190,7 @@ class Shouting:
     def __init__(self) -> None:
         self.read: list[int] = []
 
-    def translate(self, sources, settings, *, advanced=lambda _: None):
+    def translate(self, sources, settings, *, constraints=None, advanced=lambda _: None):
         self.read += [len(source) for source in sources]
         advanced(len(sources))
         ranks = range(settings.n_best)
@@ -198,8 +198,11 @@ class Shouting:
             [Hypothesis((*source, *source[:1] * rank), -1.0 - rank, -9.0, True) for rank in ranks] for source in sources
         ]
 
-    def need_attention(self) -> None:
-        pass
+    def need_attention(self) -> None: ...
+    def need_constraints(self) -> None: ...
+    def stream(self, source, settings, *, constraints=None): ...
+    def score(self, sources, targets): ...
+    def token_log_probs(self, sources, targets): ...
 
     def trace(self, sources, targets, **_):
         def layer(source, target) -> Layer:
