@@ -1,6 +1,5 @@
 """Exact stopping: what the same beam would have found had it never stopped before the limit."""
 
-
 import pytest
 import torch
 from hypothesis import given

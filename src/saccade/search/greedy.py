@@ -41,7 +41,6 @@ def likeliest(banned: Sequence[int], device: torch.device) -> Choose:
     return choose
 
 
-@torch.inference_mode()
 def write(
     model: Decodes[Memory, State],
     memory: Memory,
@@ -63,28 +62,31 @@ def write(
     sentences = torch.arange(len(limits), device=limits.device)  # the one that each row belongs to
     last = torch.full_like(sentences, bos)
     log_probs = torch.zeros(len(limits), device=limits.device)
-    state = model.start(memory)
+    with torch.inference_mode():
+        state = model.start(memory)
 
     for length in range(1, max(limits.tolist(), default=0) + 1):
-        said, state = model.step(last, state)
-        last = choose(said, sentences)
-        log_probs = log_probs + said.gather(1, last[:, None])[:, 0]
-
-        chosen = dict(zip(sentences.tolist(), last.tolist(), strict=True))
-        for sentence, token in chosen.items():
-            written[sentence].append(token)
-        yield chosen
-
-        ended = (last == eos) | (limits[sentences] == length)
-        for row in ended.nonzero().flatten().tolist():
-            sentence = int(sentences[row])
-            found[sentence] = _hypothesis(written[sentence], float(log_probs[row]), eos, settings)
-
-        on = (~ended).nonzero().flatten()
-        if len(on) == 0:
+        if len(sentences) == 0:
             break
-        if len(on) < len(ended):
-            sentences, last, log_probs, state = sentences[on], last[on], log_probs[on], model.pick(state, on)
+        with torch.inference_mode():  # but not while others have their turn
+            said, state = model.step(last, state)
+            last = choose(said, sentences)
+            log_probs = log_probs + said.gather(1, last[:, None])[:, 0]
+
+            chosen = dict(zip(sentences.tolist(), last.tolist(), strict=True))
+            for sentence, token in chosen.items():
+                written[sentence].append(token)
+
+            ended = (last == eos) | (limits[sentences] == length)
+            for row in ended.nonzero().flatten().tolist():
+                sentence = int(sentences[row])
+                found[sentence] = _hypothesis(written[sentence], float(log_probs[row]), eos, settings)
+
+            on = (~ended).nonzero().flatten()
+            if len(on) < len(ended):
+                sentences, last, log_probs = sentences[on], last[on], log_probs[on]
+                state = model.pick(state, on) if len(on) else state
+        yield chosen
 
     return [found[sentence] for sentence in range(len(limits))]
 
