@@ -77,16 +77,14 @@ class IndexScores(nn.Module):
         return _masked(scores[..., : memory.keys.shape[1]], _free(memory, taken))
 
 
-def _free(
-    memory: Memory, taken: Bool[Tensor, "batch query key"] | None
-) -> Bool[Tensor, "batch #query key"]:
+def _free(memory: Memory, taken: Bool[Tensor, "batch query key"] | None) -> Bool[Tensor, " batch #query key"]:
     """What can be pointed at."""
     real = real_keys(memory)[:, None]
     return real if taken is None else real & ~taken
 
 
 def _masked(
-    scores: Float[Tensor, "batch query key"], free: Bool[Tensor, "batch #query key"]
+    scores: Float[Tensor, "batch query key"], free: Bool[Tensor, " batch #query key"]
 ) -> Float[Tensor, "batch query key"]:
     lowest = torch.finfo(scores.dtype).min
     return scores.masked_fill(~free, -torch.inf).masked_fill(~free.any(dim=-1, keepdim=True), lowest)

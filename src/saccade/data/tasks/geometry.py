@@ -1,4 +1,4 @@
-"""Exact answers about points in the plane: convex hulls by the monotone chain, shortest tours by dynamic programming."""
+"""Exact answers about points in the plane: convex hulls, and shortest tours through a few of them."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ def convex_hull(points: Points) -> Order:
     Andrew's monotone chain (1979). A point on an edge is no corner.
     """
     _need_enough("A convex hull", len(points))
-    places: list[tuple[float, ...]] = points.tolist()
+    places: list[list[float]] = points.tolist()
     along = sorted(range(len(places)), key=places.__getitem__)
     lower, upper = _chain(places, along), _chain(places, along[::-1])
     return np.array(lower[:-1] + upper[:-1])
@@ -56,7 +56,7 @@ def shortest_tours(points: NDArray[np.float64]) -> Order:
     return _counter_clockwise(points, _walked_back(parent, (cost[:, -1] + distance[:, 1:, 0]).argmin(axis=1)))
 
 
-def _chain(places: list[tuple[float, ...]], along: Sequence[int]) -> list[int]:
+def _chain(places: list[list[float]], along: Sequence[int]) -> list[int]:
     """The points at which one side of a hull turns left, both ends included."""
     chain: list[int] = []
     for new in along:

@@ -1,7 +1,7 @@
 """Sets to be put in order by pointing at their elements: numbers sorted, corners of a hull, points along a tour.
 
-An answer is a list of positions, so its dictionary is as large as its set: id n is the n-th element, counted from 1, and
-0 is the stop. The same 0 is read before the first answer, when nothing has been pointed at.
+An answer is a list of positions, so its dictionary is as large as its set: id n is the n-th element, counted from 1,
+and 0 is the stop. The same 0 is read before the first answer, when nothing has been pointed at.
 """
 
 from collections.abc import Sequence
