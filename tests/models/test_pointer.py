@@ -281,7 +281,7 @@ def learned(settings: PointerSettings, task: str, updates: int, largest: int) ->
     model = PointerNetwork(settings, D_INPUT[task])
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for update in range(updates):
-        batch, _ = point_batch(task, np.random.default_rng((1, update)), 32, 2, largest)
+        batch = point_batch(task, np.random.default_rng((1, update)), 32, 2, largest)
         optimizer.zero_grad()
         (loss(model, batch) / batch.num_targets).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 2.0)

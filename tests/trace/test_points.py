@@ -38,7 +38,7 @@ def test_the_way_goes_through_its_points_in_order_and_its_steps_are_numbered():
         "way": [circles[at] for at in (2, 0, 3)],
     }
     written = ["".join(text.itertext()) for text in ElementTree.fromstring(picture).iter(f"{SVG}text")]
-    assert ["1", "2", "3"] == [text for text in written if text.isdecimal()]
+    assert [text for text in written if text.isdecimal()] == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize(

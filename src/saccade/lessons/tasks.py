@@ -7,9 +7,13 @@ from typing import Protocol, runtime_checkable
 from torch import nn
 
 from saccade.data.tasks.documents_settings import DocumentsSettings
+from saccade.data.tasks.points_settings import PointsSettings
 from saccade.directory import TaskDirectory
 from saccade.engines.torch import fill
 from saccade.lessons.documents import DocumentsLesson
+from saccade.lessons.points import PointsLesson
+from saccade.models.hierarchical_settings import HierarchicalSettings
+from saccade.models.pointer_settings import PointerSettings
 from saccade.recipe import TaskModelSettings, TaskRecipe, TaskSettings
 from saccade.search.settings import SearchSettings
 from saccade.trace.trace import AttentionTrace
@@ -45,6 +49,9 @@ def open_model(path: Path) -> tuple[TaskLesson, nn.Module]:
 
 
 def _lesson(task: TaskSettings, model: TaskModelSettings, search: SearchSettings, seed: int = 1) -> TaskLesson:
-    match task:
-        case DocumentsSettings():
+    match task, model:
+        case DocumentsSettings(), HierarchicalSettings():
             return DocumentsLesson(task, model, search, seed)
+        case PointsSettings(), PointerSettings():
+            return PointsLesson(task, model, search, seed)
+    raise AssertionError(f"{task.kind} is not learned by {model.kind}")  # a recipe is checked when it is read

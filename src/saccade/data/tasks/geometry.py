@@ -21,7 +21,7 @@ def convex_hull(points: Points) -> Order:
 
     Andrew's monotone chain (1979). A point on an edge is no corner.
     """
-    _need_enough("A convex hull", len(points))
+    need_enough("A convex hull", len(points))
     places: list[list[float]] = points.tolist()
     along = sorted(range(len(places)), key=places.__getitem__)
     lower, upper = _chain(places, along), _chain(places, along[::-1])
@@ -35,7 +35,7 @@ def shortest_tours(points: NDArray[np.float64]) -> Order:
     of a subset is point n + 1. `points` are sets × points × 2.
     """
     count, others = len(points), points.shape[1] - 1
-    _need_enough("A tour", others + 1)
+    need_enough("A tour", others + 1)
     if others + 1 > MOST_ON_TOUR:
         raise DataError(
             f"The shortest tour is found by trying all of them in effect, so it must have at most {MOST_ON_TOUR} "
@@ -89,6 +89,7 @@ def _counter_clockwise(points: NDArray[np.float64], tours: Order) -> Order:
     return np.where(doubled_area[:, None] < 0, backwards, tours)
 
 
-def _need_enough(what: str, count: int) -> None:
+def need_enough(what: str, count: int) -> None:
+    """Refuse what has no inside."""
     if count < FEWEST:
         raise DataError(f"{what} must have at least {FEWEST} points, but there are {count}. Take more points.")

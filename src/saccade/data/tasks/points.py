@@ -37,6 +37,12 @@ class PointSets:
         moved = {field.name: getattr(self, field.name).to(device) for field in fields(self)}
         return replace(self, **moved)
 
+    @property
+    def sets(self) -> list[Points]:
+        """Each set by itself, without padding."""
+        points, mask = self.points.cpu().double().numpy(), self.source_mask.cpu().numpy()
+        return [elements[real] for elements, real in zip(points, mask, strict=True)]
+
 
 @dataclass(frozen=True, slots=True)
 class PointBatch(PointSets):
@@ -54,13 +60,17 @@ class PointBatch(PointSets):
         """Answers and stops in all."""
         return int(self.target_mask.sum())
 
+    @property
+    def orders(self) -> list[Order]:
+        """Each answer by itself, in positions counted from 0."""
+        targets, lengths = self.target.cpu().numpy(), self.target_mask.sum(dim=1).tolist()
+        return [target[: length - 1] - 1 for target, length in zip(targets, lengths, strict=True)]
 
-def point_batch(
-    task: PointTask, random: np.random.Generator, count: int, smallest: int, largest: int
-) -> tuple[PointBatch, list[Points]]:
-    """New sets with their answers, in tensors; and the sets themselves, to be measured by."""
+
+def point_batch(task: PointTask, random: np.random.Generator, count: int, smallest: int, largest: int) -> PointBatch:
+    """New sets with their answers."""
     sets = draw(random, count, smallest, largest, D_INPUT[task])
-    return collate(sets, solve(task, sets)), sets
+    return collate(sets, solve(task, sets))
 
 
 def draw(random: np.random.Generator, count: int, smallest: int, largest: int, d_input: int) -> list[Points]:
