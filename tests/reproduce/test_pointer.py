@@ -19,7 +19,7 @@ GOOD = {
 }
 
 
-def figures(length: float = 1.03, invalid: float = 0.0, **changes: float) -> dict[str, Any]:
+def figures(length: float = 1.03, invalid: float = 0.0) -> dict[str, Any]:
     """As if these shares had come out, and at all other sizes a half."""
     found = {}
     for title, shares in GOOD.items():
