@@ -298,13 +298,12 @@ def exact(model: PointerNetwork, size: int) -> float:
 
 
 def test_a_pointer_learns_to_sort_and_goes_on_where_indices_end():
-    """Trained on 2 to 5 numbers, for a few seconds."""
+    """Trained on 2 to 5 numbers, for a few seconds; this seed gave 0.96 and 0.845, and 0.375 and 0."""
     pointer = learned(PointerSettings(d_model=32), "sort", 150, 5)
     index = learned(PointerSettings(d_model=32, output="index", num_positions=10), "sort", 150, 5)
     shares = {name: [exact(model, size) for size in (4, 8)] for name, model in (("pointer", pointer), ("index", index))}
-    print(shares)
-    assert shares["pointer"][0] > 0.8
-    assert shares["pointer"][1] > 0.4
+    assert shares["pointer"][0] > 0.85
+    assert shares["pointer"][1] > 0.6
     assert shares["index"][1] == 0.0
 
 
