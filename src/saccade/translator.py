@@ -1,20 +1,30 @@
 """Text in, translation out: normalise → tokenize → search → tokens → text. What most users import."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from html import escape
 from itertools import repeat
+from math import exp, fsum
 from pathlib import Path
-from typing import get_args, overload
+from typing import Any, NamedTuple, get_args, overload
 
 from saccade.directory import ModelDirectory
-from saccade.engines.automatic import load_engine
+from saccade.engines.automatic import load_engine, load_ensemble
 from saccade.engines.engine import Compute, Engine, EngineName, Traced
+from saccade.engines.worded import Demand, Writer, translate_worded
 from saccade.errors import DataError, ModelError
+from saccade.evaluation.risk import MinimumRisk, expected_utility
 from saccade.search.hypothesis import Hypothesis
-from saccade.search.settings import SearchSettings
+from saccade.search.settings import BELONGS_TO, SearchSettings
+from saccade.text.joining import has_spaces
+from saccade.text.normalize import normalize
+from saccade.text.streaming import text_pieces
 from saccade.text.tokenizer import EOS, SPECIALS, Tokenizer
-from saccade.trace.trace import KINDS, AttentionTrace, Kind, Span, Tokens
+from saccade.text.wording import Wording
+from saccade.trace.alignment import Link, Reading, between_words, links, shares
+from saccade.trace.trace import KINDS, AttentionTrace, Kind, Matrix, Span, Tokens
+from saccade.trace.words import word_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,17 @@ class Translation:
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def alignment(self) -> tuple[Link, ...] | None:
+        """Links (source word, target word), counted from 0: each word of the translation with the one it attends to
+        most. A word is what stands between blanks, or a single Chinese or Japanese character. None unless attention was
+        asked for.
+        """
+        if self.attention is None:
+            return None
+        source, target = (_word_shares(side) for side in (self.attention.source, self.attention.target))
+        return tuple(links(between_words(Reading().weights(self.attention), source, target)))
+
     def _repr_html_(self) -> str:
         """What a notebook shows: the page of its attention and that of its alternatives, or the text alone."""
         traces = [each.attention for each in (self, *self.alternatives) if each.attention is not None]
@@ -51,27 +72,68 @@ class Translation:
         return repr_html(traces)
 
 
+class Scored(NamedTuple):
+    """How likely a given translation is, token by token."""
+
+    tokens: tuple[str, ...]
+    """Those of the target, and its end."""
+    log_probs: tuple[float, ...]
+    """Of each of them, given the source and the tokens before it, in nats."""
+
+    @property
+    def log_prob(self) -> float:
+        """log p(target | source)."""
+        return fsum(self.log_probs)
+
+
 def load(
-    path: str | Path, *, engine: EngineName = "auto", device: str = "cpu", compute: Compute = "float32"
+    path: str | Path | Sequence[str | Path],
+    *,
+    engine: EngineName = "auto",
+    device: str = "cpu",
+    compute: Compute = "float32",
+    wording: Wording | None = None,
+    mbr: MinimumRisk | None = None,
 ) -> "Translator":
     """Open a model directory, or the run directory of a training, to translate with.
 
-    `auto` runs Transformers on a CPU with CTranslate2, which `compute="int8"` makes smaller and faster, and everything
-    else with torch.
+    Several directories translate together: a token is as likely as in the mean of what their models say. `auto` runs a
+    Transformer on a CPU with CTranslate2, which `compute="int8"` makes smaller and faster, and everything else with
+    torch. `wording` and `mbr` are for all that is translated, unless a call has its own.
     """
     for name, given, known in (("engine", engine, EngineName), ("compute", compute, Compute)):
         if given not in get_args(known):
             raise ModelError(f"{name} must be one of {', '.join(get_args(known))}, not {given}.")
-    directory = ModelDirectory.open(Path(path))
-    return Translator(directory, load_engine(directory, engine, device=device, compute=compute))
+    paths = [path] if isinstance(path, str | Path) else path
+    if not paths:
+        raise ModelError("load needs at least one model directory, but an empty list was given.")
+    first, *others = directories = [ModelDirectory.open(Path(each)) for each in paths]
+    if not others:
+        alone = load_engine(first, engine, device=device, compute=compute)
+        return Translator(first, alone, wording=wording, mbr=mbr)
+    together = load_ensemble(directories, engine, device=device, compute=compute)
+    # What is too long for one of them, the reader should know.
+    shortest = min(each.description.max_tokens for each in directories)
+    warned = replace(first, description=replace(first.description, max_tokens=shortest))
+    return Translator(warned, together, wording=wording, mbr=mbr)
 
 
 class Translator:
     """A model ready to translate."""
 
-    def __init__(self, directory: ModelDirectory, engine: Engine) -> None:
+    def __init__(
+        self,
+        directory: ModelDirectory,
+        engine: Engine,
+        *,
+        wording: Wording | None = None,
+        mbr: MinimumRisk | None = None,
+    ) -> None:
+        """`wording` and `mbr` are for all that is translated, unless a call has its own."""
         self.directory = directory
         self.engine = engine
+        self.wording = wording or Wording()
+        self.mbr = mbr
 
     def __repr__(self) -> str:
         description = self.directory.description
@@ -79,7 +141,13 @@ class Translator:
 
     @overload
     def translate(
-        self, texts: str, *, search: SearchSettings | None = None, attention: bool = False
+        self,
+        texts: str,
+        *,
+        search: SearchSettings | None = None,
+        wording: Wording | None = None,
+        mbr: MinimumRisk | None = None,
+        attention: bool = False,
     ) -> Translation: ...
 
     @overload
@@ -88,6 +156,8 @@ class Translator:
         texts: list[str],
         *,
         search: SearchSettings | None = None,
+        wording: Wording | Sequence[Wording] | None = None,
+        mbr: MinimumRisk | None = None,
         attention: bool = False,
         advanced: Callable[[int], None] = ...,
     ) -> list[Translation]: ...
@@ -97,36 +167,86 @@ class Translator:
         texts: str | list[str],
         *,
         search: SearchSettings | None = None,
+        wording: Wording | Sequence[Wording] | None = None,
+        mbr: MinimumRisk | None = None,
         attention: bool = False,
         advanced: Callable[[int], None] = lambda _: None,
     ) -> Translation | list[Translation]:
         """Translate one text or many; the n-th translation belongs to the n-th text, blank ones included.
 
-        `search` is the model's own unless given. `advanced` is told how many more texts are done. `attention` changes
-        neither texts nor scores: what was found is decoded once more, by force, and then listened to.
+        `search` is the model's own unless given. `wording` is what translations are held to: one for all texts, or one
+        for each. `mbr` takes those that are most like all others instead of the likeliest, and makes that their score.
+        `advanced` is told how many more texts are done. `attention` changes neither texts nor scores: what was found is
+        decoded once more, by force, and then listened to.
         """
         if isinstance(texts, str):
-            return self.translate([texts], search=search, attention=attention)[0]
+            return self.translate([texts], search=search, wording=wording, mbr=mbr, attention=attention)[0]
+        settings, mbr = search or self.search, mbr or self.mbr
         if attention:
             self.engine.need_attention()
         sources = self.directory.tokenizers.source.encode_many(texts)
         real = [row for row, source in enumerate(sources) if source]
         advanced(len(texts) - len(real))
-        found = self.engine.translate([sources[row] for row in real], search or self.search, advanced=advanced)
+        demands = [each for row, each in enumerate(self._demands(texts, wording)) if sources[row]]
+        found = translate_worded(
+            self.engine,
+            self._writer,
+            [sources[row] for row in real],
+            settings if mbr is None else _candidates(settings, mbr),
+            demands,
+            advanced=advanced,
+        )
+        if mbr is not None:
+            found = [self._by_risk(several, mbr)[: settings.n_best] for several in found]
         traced: Iterator[Traced | None] = repeat(None)
         if attention:
             pairs = [(sources[row], each.ids) for row, several in zip(real, found, strict=True) for each in several]
             traced = iter(self.engine.trace([source for source, _ in pairs], [target for _, target in pairs]))
         translations = [Translation(text, "") for text in texts]
-        for row, hypotheses in zip(real, found, strict=True):
-            best, *others = (self._translation(texts[row], each, next(traced)) for each in hypotheses)
-            translations[row] = replace(best, alternatives=tuple(others), notes=self._notes(sources[row]))
+        for row, hypotheses, demand in zip(real, found, demands, strict=True):
+            several = [self._translation(texts[row], each, next(traced)) for each in hypotheses]
+            best, *others = (replace(each, notes=self._notes(sources[row], each.text, demand)) for each in several)
+            translations[row] = replace(best, alternatives=tuple(others))
         return translations
+
+    def stream(
+        self, text: str, *, search: SearchSettings | None = None, prefix: str = ""
+    ) -> Generator[str, None, Translation]:
+        """Pieces of the translation of one text while it is being written; the generator's value is all of it.
+
+        The pieces together are exactly the text that `translate` gives for the same search: greedy unless given, as a
+        beam does not know its first word before its last. The translation begins with `prefix`.
+        """
+        source = self.directory.tokenizers.source.encode(text)
+        if not source:
+            return Translation(text, "")
+        demand = Demand(prefix)
+        tokens = self.engine.stream(
+            source, search or replace(self.search, beam=1, n_best=1), constraints=self._writer.begun(demand)
+        )
+        found: list[Hypothesis] = []
+
+        def written() -> Iterator[int]:
+            found.append((yield from tokens))
+
+        yield from text_pieces(self.directory.tokenizers.target, written())
+        translation = self._translation(text, found[0], None)
+        return replace(translation, notes=self._notes(source, translation.text, demand))
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[float]:
         """log p(target | source) of each pair, in nats."""
-        tokenizers = self.directory.tokenizers
-        return self.engine.score(tokenizers.source.encode_many(sources), tokenizers.target.encode_many(targets))
+        return [each.log_prob for each in self.score_tokens(sources, targets)]
+
+    def score_tokens(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
+        """The same, token by token."""
+        _check_pairs(sources, targets)
+        tokenizer = self.directory.tokenizers.target
+        written = tokenizer.encode_many(targets)
+        found = self.engine.token_log_probs(self.directory.tokenizers.source.encode_many(sources), written)
+        return [
+            Scored((*(tokenizer.piece(id) for id in ids), SPECIALS[EOS]), log_probs)
+            for ids, log_probs in zip(written, found, strict=True)
+        ]
 
     @overload
     def trace(self, sources: str, targets: str, *, kinds: Collection[Kind] = ...) -> AttentionTrace: ...
@@ -155,10 +275,7 @@ class Translator:
         """
         if isinstance(sources, str) or isinstance(targets, str):
             return self.trace([str(sources)], [str(targets)], kinds=kinds)[0]
-        if len(sources) != len(targets):
-            raise DataError(
-                f"Every source must have one target, but there are {len(sources)} sources and {len(targets)} targets."
-            )
+        _check_pairs(sources, targets)
         tokenizers = self.directory.tokenizers
         read = [_tokens(tokenizers.source, text) for text in sources]
         written = [_tokens(tokenizers.target, text) for text in targets]
@@ -203,14 +320,65 @@ class Translator:
             token_log_probs=traced.token_log_probs,
         )
 
-    def _notes(self, source: list[int]) -> tuple[str, ...]:
+    def _by_risk(self, found: list[Hypothesis], mbr: MinimumRisk) -> list[Hypothesis]:
+        """Each text once, that of the highest expected utility first. What was drawn by chance counts as often as it
+        was drawn, and what a beam found by its probability.
+        """
+        texts = [self.directory.tokenizers.target.decode(each.ids) for each in found]
+        highest = max(each.log_prob for each in found)
+        weights = [1.0 if mbr.samples else exp(each.log_prob - highest) for each in found]
+        language = self.directory.description.target_language
+        expected = expected_utility(texts, weights, utility=mbr.utility, language=language)
+        first = {text: place for place, text in reversed(list(enumerate(texts)))}
+        ranked = sorted(first.values(), key=lambda place: (-expected[place], place))
+        return [replace(found[place], score=expected[place]) for place in ranked]
+
+    def _demands(self, texts: Sequence[str], wording: Wording | Sequence[Wording] | None) -> Iterator[Demand]:
+        wording = self.wording if wording is None else wording
+        wordings = repeat(wording) if isinstance(wording, Wording) else wording
+        if isinstance(wordings, Sequence) and len(wordings) != len(texts):
+            raise DataError(
+                f"Every text must have a wording of its own, or all of them the same, but there are {len(texts)} texts "
+                f"and {len(wordings)} wordings. Give Wording() to those that are free."
+            )
+        spaced = has_spaces(self.directory.description.source_language)
+        for text, each in zip(texts, wordings, strict=False):
+            banned = tuple(dict.fromkeys(normalize(phrase) for phrase in each.banned))
+            yield Demand(normalize(each.prefix), banned, each.demands(text, spaced=spaced))
+
+    def _notes(self, source: list[int], text: str, demand: Demand) -> tuple[str, ...]:
         longest = self.directory.description.max_tokens
-        if len(source) <= longest:
-            return ()
-        return (
+        too_long = (
             f"has {len(source)} tokens, but the model was trained on at most {longest}: "
-            "check this translation, or split the text into sentences",
+            "check this translation, or split the text into sentences"
         )
+        remarks = self._writer.remarks(text, demand)
+        return (*([too_long] if len(source) > longest else ()), *remarks)
+
+    @cached_property
+    def _writer(self) -> Writer:
+        return Writer(self.directory.tokenizers.target, has_spaces(self.directory.description.target_language))
+
+
+def _candidates(settings: SearchSettings, mbr: MinimumRisk) -> SearchSettings:
+    """The search that finds what is to be compared: so many draws, or all that the beam has."""
+    if not mbr.samples:
+        return replace(settings, n_best=max(settings.n_best, settings.beam))
+    usual = {field.name: field.default for field in fields(settings)}
+    others: dict[str, Any] = {name: usual[name] for name, methods in BELONGS_TO.items() if "sampling" not in methods}
+    return replace(settings, method="sampling", n_best=mbr.samples, **others)
+
+
+def _check_pairs(sources: Sequence[str], targets: Sequence[str]) -> None:
+    if len(sources) != len(targets):
+        raise DataError(
+            f"Every source must have one target, but there are {len(sources)} sources and {len(targets)} targets."
+        )
+
+
+def _word_shares(tokens: Tokens) -> Matrix:
+    assert tokens.spans is not None, "a translator knows where its tokens stand"
+    return shares(tokens.spans, word_spans(tokens.text))
 
 
 def _tokens(tokenizer: Tokenizer, text: str) -> tuple[tuple[int, ...], Tokens]:

@@ -80,6 +80,27 @@ def test_blank_lines_stay_in_place_among_several_translations(saccade, trained: 
     assert texts[4] == "Hund Fuchs"
 
 
+def test_a_glossary(saccade, trained: Path, tmp_path: Path):
+    (tmp_path / "terms.tsv").write_text("cat\tLöwe\nbee\t狗\n", "utf-8")
+    ended = saccade(
+        "translate", "-m", trained / "run", "--glossary", tmp_path / "terms.tsv", stdin="cat fox\n\nbee fox\n"
+    )
+    first, blank, last = ended.stdout.splitlines()
+    assert "Löwe" in first
+    assert (blank, last) == ("", "Biene Fuchs")
+    assert ended.stderr == "line 3 does not have '狗', which is required: no translation with it was found\n"
+
+
+@pytest.mark.parametrize("n_best", [1, 3])
+def test_the_least_risk_among_samples(saccade, trained: Path, n_best: int):
+    words = ("translate", "-m", trained / "run", "--mbr", "20", "--n-best", str(n_best))
+    ended = saccade(*words, stdin="fox dog\n\n")
+    lines = ended.stdout.splitlines()
+    assert (ended.code, len(lines)) == (0, 2 * n_best)
+    assert lines[0].split("\t")[-1] == "Fuchs Hund"
+    assert saccade(*words, stdin="fox dog\n\n") == ended, "chance is the same each time"
+
+
 def test_an_output_file(saccade, trained: Path, tmp_path: Path):
     ended = saccade("translate", "-m", trained / "run", trained / "valid.en", "-o", tmp_path / "out.de")
     assert (ended.code, ended.stdout, ended.stderr) == (0, "", "")

@@ -442,3 +442,31 @@ def test_a_run_that_another_training_is_writing_to(saccade, trained, tmp_path):
         f"error: Only one training at a time may write to {tmp_path}/copy/run, but another one is at work there. Wait for it, interrupt it with Ctrl-C, or give this recipe a `run` directory of its own."
     )
     assert saccade("train", tmp_path / "copy" / "recipe.toml").code == 0, "the lock is gone with its holder"
+
+
+# -- scoring --
+
+
+def test_files_to_score_of_unequal_length(saccade, trained: Path, tmp_path: Path):
+    """Said before anything is scored."""
+    (tmp_path / "a.en").write_text("dog\ncat\n")
+    (tmp_path / "a.de").write_text("Hund\n")
+    assert message(saccade("score", "-m", trained / "run", tmp_path / "a.en", tmp_path / "a.de")) == (
+        f"{tmp_path}/a.en has 2 lines but {tmp_path}/a.de has 1. Line n of one must translate line n of the other; "
+        "find the line that is missing or was split in two."
+    )
+
+
+def test_a_missing_file_to_score(saccade, trained: Path, tmp_path: Path):
+    (tmp_path / "a.en").write_text("dog\n")
+    assert message(saccade("score", "-m", trained / "run", tmp_path / "a.en", tmp_path / "a.de")).startswith(
+        f"The file {tmp_path}/a.de must exist, but it does not. Check the path;"
+    )
+
+
+def test_a_glossary_and_samples_do_not_go_together(saccade, trained: Path, tmp_path: Path):
+    (tmp_path / "terms.tsv").write_text("dog\tHund\n")
+    words = ("-m", trained / "run", "--glossary", tmp_path / "terms.tsv", "--mbr", "4")
+    assert message(saccade("translate", *words, stdin="dog\n")) == (
+        'Required phrases and glossaries need method = "beam" or "alternatives", not "sampling", which keeps no place for them. Leave them out, or search with a beam.'
+    )

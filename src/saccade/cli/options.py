@@ -29,6 +29,16 @@ ModelPath = Annotated[
         show_default=False,
     ),
 ]
+ModelPaths = Annotated[
+    list[Path],
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="DIR",
+        help="A model directory, or the run directory of a training. Several translate together, as an ensemble.",
+        show_default=False,
+    ),
+]
 Beam = Annotated[
     int | None,
     typer.Option(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from saccade.cli.console import bar, note
-from saccade.cli.options import Beam, ComputeChoice, EngineChoice, ModelPath
+from saccade.cli.options import Beam, ComputeChoice, EngineChoice, ModelPaths
 from saccade.errors import DataError, OutputExists
 from saccade.search.settings import SearchSettings
 from saccade.text.formats.opening import check_readable, open_text
@@ -22,7 +22,7 @@ CHUNK = 2000  # lines read, sorted by length, translated and written at a time
 
 
 def translate(
-    model: ModelPath,
+    model: ModelPaths,
     files: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -49,6 +49,25 @@ def translate(
             help="Write so many translations of each line, best first, each with its score before a tab.",
         ),
     ] = 1,
+    glossary: Annotated[
+        Path | None,
+        typer.Option(
+            "--glossary",
+            metavar="FILE",
+            help="Phrases with their translations, a tab between them: to be used where the phrase occurs.",
+            show_default=False,
+        ),
+    ] = None,
+    mbr: Annotated[
+        int | None,
+        typer.Option(
+            "--mbr",
+            metavar="N",
+            min=2,
+            help="Draw N translations by chance and take the one that is most like all of them (minimum Bayes risk).",
+            show_default=False,
+        ),
+    ] = None,
     engine: EngineChoice = "auto",
     compute: ComputeChoice = "float32",
 ) -> None:
@@ -58,13 +77,18 @@ def translate(
 
     `saccade translate --model runs/en-de news.en -o news.de`
     """
+    from saccade.evaluation.risk import MinimumRisk
+    from saccade.text.formats.glossary import read_glossary
+    from saccade.text.wording import Wording
     from saccade.translator import load
 
     if output is not None and output.exists():
         raise OutputExists(f"{output} exists already. Remove it or name another file; nothing was translated.")
     for path in files or ():
         check_readable(path)
-    translator = load(model, engine=engine, compute=compute)
+    wording = None if glossary is None else Wording(glossary=read_glossary(glossary))
+    risk = None if mbr is None else MinimumRisk(samples=mbr)
+    translator = load(model, engine=engine, compute=compute, wording=wording, mbr=risk)
     settings = search_settings(translator.search, beam, n_best)
     lines = chain.from_iterable(open_text(path) for path in files) if files else standard_input()
     if output is not None:
