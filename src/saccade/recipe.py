@@ -12,19 +12,23 @@ from saccade.data.settings import DataSettings
 from saccade.data.tasks.documents_settings import DocumentsSettings
 from saccade.data.tasks.facets_settings import FacetsSettings
 from saccade.data.tasks.glyphs_settings import GlyphsSettings
+from saccade.data.tasks.points_settings import PointsSettings
 from saccade.data.tasks.scenes_settings import ScenesSettings
 from saccade.models.coattention_settings import CoAttentionSettings
 from saccade.models.feature_map_settings import FeatureMapSettings
 from saccade.models.hierarchical_settings import HierarchicalSettings
 from saccade.models.multidimensional_settings import MultiDimensionalSettings
+from saccade.models.pointer_settings import PointerSettings
 from saccade.models.settings import ModelSettings, RecurrentSettings, TransformerSettings
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import TokenizerSettings
 from saccade.training.settings import TrainingSettings
 
-TaskSettings = DocumentsSettings | ScenesSettings | GlyphsSettings | FacetsSettings
+TaskSettings = DocumentsSettings | ScenesSettings | GlyphsSettings | FacetsSettings | PointsSettings
 """Every task other than translation."""
-TaskModelSettings = HierarchicalSettings | CoAttentionSettings | FeatureMapSettings | MultiDimensionalSettings
+TaskModelSettings = (
+    HierarchicalSettings | CoAttentionSettings | FeatureMapSettings | MultiDimensionalSettings | PointerSettings
+)
 """Every kind of model that learns one of them."""
 
 

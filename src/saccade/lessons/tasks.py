@@ -9,12 +9,14 @@ from torch import nn
 from saccade.data.tasks.documents_settings import DocumentsSettings
 from saccade.data.tasks.facets_settings import FacetsSettings
 from saccade.data.tasks.glyphs_settings import GlyphsSettings
+from saccade.data.tasks.points_settings import PointsSettings
 from saccade.data.tasks.scenes_settings import ScenesSettings
 from saccade.directory import TaskDirectory
 from saccade.engines.torch import fill
 from saccade.lessons.documents import DocumentsLesson
 from saccade.lessons.facets import FacetsLesson
 from saccade.lessons.glyphs import GlyphsLesson
+from saccade.lessons.points import PointsLesson
 from saccade.lessons.scenes import ScenesLesson
 from saccade.recipe import TaskRecipe, TaskSettings
 from saccade.search.settings import SearchSettings
@@ -61,3 +63,5 @@ def _lesson(task: TaskSettings, model: Any, search: SearchSettings, seed: int = 
             return GlyphsLesson(task, model, search, seed)
         case FacetsSettings():
             return FacetsLesson(task, model, search, seed)
+        case PointsSettings():
+            return PointsLesson(task, model, search, seed)

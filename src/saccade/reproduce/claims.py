@@ -9,6 +9,7 @@ from saccade.reproduce.finding import Advanced, Finding
 
 CLAIMS = {
     "length": "length hurts a fixed vector, and not attention (Bahdanau et al. 2015, Figure 2)",
+    "pointer": "pointing goes on where a fixed set of outputs ends (Vinyals et al. 2015, §4)",
 }
 """Each is a module of this package, of the same name."""
 
