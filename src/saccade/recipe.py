@@ -10,15 +10,17 @@ from pathlib import Path
 from saccade import settings
 from saccade.data.settings import DataSettings
 from saccade.data.tasks.documents_settings import DocumentsSettings
+from saccade.data.tasks.episodes_settings import EpisodesSettings
 from saccade.models.hierarchical_settings import HierarchicalSettings
 from saccade.models.settings import ModelSettings, RecurrentSettings, TransformerSettings
+from saccade.models.turing_settings import LstmSettings, TuringSettings
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import TokenizerSettings
 from saccade.training.settings import TrainingSettings
 
-TaskSettings = DocumentsSettings
+TaskSettings = DocumentsSettings | EpisodesSettings
 """Every task other than translation."""
-TaskModelSettings = HierarchicalSettings
+TaskModelSettings = HierarchicalSettings | TuringSettings | LstmSettings
 """Every kind of model that learns one of them."""
 
 

@@ -7,9 +7,13 @@ from typing import Protocol, runtime_checkable
 from torch import nn
 
 from saccade.data.tasks.documents_settings import DocumentsSettings
+from saccade.data.tasks.episodes_settings import EpisodesSettings
 from saccade.directory import TaskDirectory
 from saccade.engines.torch import fill
 from saccade.lessons.documents import DocumentsLesson
+from saccade.lessons.episodes import EpisodesLesson
+from saccade.models.hierarchical_settings import HierarchicalSettings
+from saccade.models.turing_settings import LstmSettings, TuringSettings
 from saccade.recipe import TaskModelSettings, TaskRecipe, TaskSettings
 from saccade.search.settings import SearchSettings
 from saccade.trace.trace import AttentionTrace
@@ -45,6 +49,9 @@ def open_model(path: Path) -> tuple[TaskLesson, nn.Module]:
 
 
 def _lesson(task: TaskSettings, model: TaskModelSettings, search: SearchSettings, seed: int = 1) -> TaskLesson:
-    match task:
-        case DocumentsSettings():
+    match model:
+        case HierarchicalSettings() if isinstance(task, DocumentsSettings):
             return DocumentsLesson(task, model, search, seed)
+        case TuringSettings() | LstmSettings() if isinstance(task, EpisodesSettings):
+            return EpisodesLesson(task, model, search, seed)
+    raise AssertionError("a recipe refuses what does not go together")

@@ -31,7 +31,9 @@ class TuringSettings:
 
     def __post_init__(self) -> None:
         names = ("d_controller", "rows", "d_row", "read_heads", "write_heads")
-        problems = [f"{name} must be at least 1, not {getattr(self, name)}" for name in names if getattr(self, name) < 1]
+        problems = [
+            f"{name} must be at least 1, not {getattr(self, name)}" for name in names if getattr(self, name) < 1
+        ]
         if self.reach < 0:
             problems.append(f"reach must be at least 0, not {self.reach}")
         if self.rows >= 1 and 2 * self.reach + 1 > self.rows:
@@ -58,7 +60,9 @@ class LstmSettings:
 
     def __post_init__(self) -> None:
         names = ("layers", "d_model")
-        if problems := [f"{name} must be at least 1, not {getattr(self, name)}" for name in names if getattr(self, name) < 1]:
+        if problems := [
+            f"{name} must be at least 1, not {getattr(self, name)}" for name in names if getattr(self, name) < 1
+        ]:
             raise ValueError("; ".join(problems))
 
     @property

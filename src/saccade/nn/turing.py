@@ -4,7 +4,6 @@ All that changes is in a `MachineState` that is handed in and out; nothing is ke
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from jaxtyping import Float
@@ -29,18 +28,6 @@ class MachineState:
     """What was read, all heads end to end."""
     controller: tuple[Float[Tensor, "batch d_controller"], ...]
     """What the controller carries itself."""
-
-
-class Controller(Protocol):
-    """Sees the input and what was read, and tells the heads what to do."""
-
-    def start(self, batch: int) -> tuple[Tensor, ...]:
-        """What it carries before the first step."""
-        ...
-
-    def __call__(self, seen: Tensor, carried: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Its state after a step, and what it carries on."""
-        ...
 
 
 class FeedForwardController(nn.Module):
@@ -80,6 +67,9 @@ class LstmController(nn.Module):
         """The next state."""
         hidden, cell = self.cell(seen, carried)
         return hidden, (hidden, cell)
+
+
+Controller = FeedForwardController | LstmController
 
 
 class Writing(nn.Module):

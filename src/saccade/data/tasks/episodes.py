@@ -68,10 +68,28 @@ class Episode:
     wanted: NDArray[np.bool_]
 
 
-def draw(random: np.random.Generator, task: EpisodesSettings, count: int | None = None) -> Episodes:
-    """New episodes of a task, as many as it has in a batch unless told."""
-    episodes = [episode(random, task) for _ in range(count or task.batch)]
+def draw(random: np.random.Generator, task: EpisodesSettings, count: int) -> Episodes:
+    """New episodes of a task, all of one size: among longer ones, short ones would cost as much as these."""
+    chosen = of_one_size(random, task)
+    episodes = [episode(random, chosen) for _ in range(count)]
     return replace(collate(episodes), num_remembered=num_remembered(task))
+
+
+def of_one_size(random: np.random.Generator, task: EpisodesSettings) -> EpisodesSettings:
+    """The same task with one of its sizes only."""
+    match task:
+        case CopySettings():
+            length = _between(random, task.shortest, task.longest)
+            return replace(task, shortest=length, longest=length)
+        case RepeatCopySettings():
+            length = _between(random, task.shortest, task.longest)
+            copies = _between(random, task.fewest, task.most)
+            return replace(task, shortest=length, longest=length, fewest=copies, most=copies)
+        case RecallSettings():
+            items = _between(random, task.fewest, task.most)
+            return replace(task, fewest=items, most=items)
+        case PrioritySortSettings() | NgramsSettings():
+            return task
 
 
 def collate(episodes: Sequence[Episode]) -> Episodes:
@@ -102,11 +120,15 @@ def episode(random: np.random.Generator, task: EpisodesSettings) -> Episode:
 
 
 def copy(random: np.random.Generator, task: CopySettings) -> Episode:
-    """The vectors, the mark of their end; then they are wanted again."""
-    vectors = _bits(random, _between(random, task.shortest, task.longest), task.bits)
-    shown = np.zeros((len(vectors) + 1, num_inputs(task)), np.float32)
-    shown[:-1, : task.bits] = vectors
-    shown[-1, task.bits] = 1
+    """Vectors that are wanted again."""
+    return copy_of(_bits(random, _between(random, task.shortest, task.longest), task.bits))
+
+
+def copy_of(vectors: Numbers) -> Episode:
+    """These vectors, the mark of their end; then they are wanted again."""
+    shown = np.zeros((len(vectors) + 1, vectors.shape[1] + 1), np.float32)
+    shown[:-1, :-1] = vectors
+    shown[-1, -1] = 1
     return _asked(shown, vectors)
 
 
@@ -160,7 +182,7 @@ def ngrams(random: np.random.Generator, task: NgramsSettings) -> Episode:
 
 
 def fewest_bits(episode: Episode, order: int) -> float:
-    """What the best estimator of an episode of n-grams pays: (ones + ½) / (all + 1) of each table entry so far (§4.4)."""
+    """Bits that the best estimator pays in an episode of n-grams: (ones + ½) / (all + 1) of each entry (§4.4)."""
     counts, bits, paid = np.full((2 ** (order - 1), 2), 0.5), [int(episode.inputs[0, 0])], 0.0
     for bit, wanted in zip(episode.targets[:, 0].astype(int), episode.wanted, strict=True):
         if wanted:

@@ -1,16 +1,21 @@
 """The settings of tasks in episodes, on which memories are tried (Graves et al. 2014, §4). No torch here."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+MODELS = ("turing", "lstm")
+"""Kinds of model that answer in episodes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CopySettings:
     """Say again what was shown (§4.1). The defaults are the paper's."""
 
+    MODELS: ClassVar[tuple[str, ...]] = MODELS
+
     kind: Literal["copy"] = "copy"
-    """The kind of task."""
+    """The task."""
     bits: int = 8
     """Bits of each vector."""
     shortest: int = 1
@@ -28,8 +33,10 @@ class CopySettings:
 class RepeatCopySettings:
     """Say again what was shown, as often as told, and then that this is the end (§4.2)."""
 
+    MODELS: ClassVar[tuple[str, ...]] = MODELS
+
     kind: Literal["repeat-copy"] = "repeat-copy"
-    """The kind of task."""
+    """The task."""
     bits: int = 8
     """Bits of each vector; one more marks the end."""
     shortest: int = 1
@@ -59,8 +66,10 @@ class RepeatCopySettings:
 class RecallSettings:
     """Shown several items and one of them again, say the item that came after it (§4.3)."""
 
+    MODELS: ClassVar[tuple[str, ...]] = MODELS
+
     kind: Literal["recall"] = "recall"
-    """The kind of task."""
+    """The task."""
     bits: int = 6
     """Bits of each vector."""
     length: int = 3
@@ -90,8 +99,10 @@ class RecallSettings:
 class PrioritySortSettings:
     """Say the vectors of highest priority, highest first (§4.5)."""
 
+    MODELS: ClassVar[tuple[str, ...]] = MODELS
+
     kind: Literal["priority-sort"] = "priority-sort"
-    """The kind of task."""
+    """The task."""
     bits: int = 8
     """Bits of each vector."""
     given: int = 20
@@ -109,8 +120,10 @@ class PrioritySortSettings:
 class NgramsSettings:
     """Say how likely a one comes next, where the last bits decide by a table that is new in every episode (§4.4)."""
 
+    MODELS: ClassVar[tuple[str, ...]] = MODELS
+
     kind: Literal["ngrams"] = "ngrams"
-    """The kind of task."""
+    """The task."""
     order: int = 6
     """The n of n-grams: the n - 1 bits before it decide about a bit."""
     length: int = 200
@@ -161,6 +174,21 @@ def num_remembered(task: EpisodesSettings) -> int:
             return task.given
         case NgramsSettings():
             return int(2 ** (task.order - 1))
+
+
+def twice_as_large(task: EpisodesSettings) -> EpisodesSettings:
+    """Episodes of twice the largest size: what a machine has not seen, but its algorithm would do as well."""
+    match task:
+        case CopySettings():
+            return replace(task, shortest=2 * task.longest, longest=2 * task.longest)
+        case RepeatCopySettings():
+            return replace(task, shortest=2 * task.longest, longest=2 * task.longest, fewest=task.most)
+        case RecallSettings():
+            return replace(task, fewest=2 * task.most, most=2 * task.most)
+        case PrioritySortSettings():
+            return replace(task, given=2 * task.given, wanted=2 * task.wanted)
+        case NgramsSettings():
+            return replace(task, length=2 * task.length)
 
 
 def _below(settings: object, least: int, *names: str) -> Iterable[str]:
