@@ -37,7 +37,8 @@ class TuringSettings:
         if self.reach < 0:
             problems.append(f"reach must be at least 0, not {self.reach}")
         if self.rows >= 1 and 2 * self.reach + 1 > self.rows:
-            problems.append(f"reach must leave shifts apart on {self.rows} rows, but is {self.reach}")
+            most = (self.rows - 1) // 2
+            problems.append(f"reach must leave shifts apart, at most {most} on {self.rows} rows, but is {self.reach}")
         if problems:
             raise ValueError("; ".join(problems))
 

@@ -173,7 +173,7 @@ def ngrams(random: np.random.Generator, task: NgramsSettings) -> Episode:
     """A bit at each step, and after the first few the next one is wanted; Beta(½, ½) filled the table."""
     before = task.order - 1
     table = random.beta(0.5, 0.5, size=2**before)
-    bits = list(random.integers(0, 2, size=before))
+    bits = random.integers(0, 2, size=before).tolist()
     for chance in random.random(task.length - before):
         bits.append(int(chance < table[_place(bits, before)]))
     said = np.array(bits, np.float32)[:, None]
