@@ -10,6 +10,7 @@ from pathlib import Path
 from saccade import settings
 from saccade.data.settings import DataSettings
 from saccade.data.tasks.documents_settings import DocumentsSettings
+from saccade.data.tasks.episodes_settings import EpisodesSettings
 from saccade.data.tasks.facets_settings import FacetsSettings
 from saccade.data.tasks.glyphs_settings import GlyphsSettings
 from saccade.data.tasks.points_settings import PointsSettings
@@ -20,14 +21,21 @@ from saccade.models.hierarchical_settings import HierarchicalSettings
 from saccade.models.multidimensional_settings import MultiDimensionalSettings
 from saccade.models.pointer_settings import PointerSettings
 from saccade.models.settings import ModelSettings, RecurrentSettings, TransformerSettings
+from saccade.models.turing_settings import LstmSettings, TuringSettings
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import TokenizerSettings
 from saccade.training.settings import TrainingSettings
 
-TaskSettings = DocumentsSettings | ScenesSettings | GlyphsSettings | FacetsSettings | PointsSettings
+TaskSettings = DocumentsSettings | ScenesSettings | GlyphsSettings | FacetsSettings | PointsSettings | EpisodesSettings
 """Every task other than translation."""
 TaskModelSettings = (
-    HierarchicalSettings | CoAttentionSettings | FeatureMapSettings | MultiDimensionalSettings | PointerSettings
+    HierarchicalSettings
+    | CoAttentionSettings
+    | FeatureMapSettings
+    | MultiDimensionalSettings
+    | PointerSettings
+    | TuringSettings
+    | LstmSettings
 )
 """Every kind of model that learns one of them."""
 

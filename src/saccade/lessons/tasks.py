@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from torch import nn
 
 from saccade.data.tasks.documents_settings import DocumentsSettings
+from saccade.data.tasks.episodes_settings import EpisodesSettings
 from saccade.data.tasks.facets_settings import FacetsSettings
 from saccade.data.tasks.glyphs_settings import GlyphsSettings
 from saccade.data.tasks.points_settings import PointsSettings
@@ -14,6 +15,7 @@ from saccade.data.tasks.scenes_settings import ScenesSettings
 from saccade.directory import TaskDirectory
 from saccade.engines.torch import fill
 from saccade.lessons.documents import DocumentsLesson
+from saccade.lessons.episodes import EpisodesLesson
 from saccade.lessons.facets import FacetsLesson
 from saccade.lessons.glyphs import GlyphsLesson
 from saccade.lessons.points import PointsLesson
@@ -65,3 +67,5 @@ def _lesson(task: TaskSettings, model: Any, search: SearchSettings, seed: int = 
             return FacetsLesson(task, model, search, seed)
         case PointsSettings():
             return PointsLesson(task, model, search, seed)
+        case EpisodesSettings():
+            return EpisodesLesson(task, model, search, seed)

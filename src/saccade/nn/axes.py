@@ -35,6 +35,11 @@ AXES = {
     "regions": "regions of an image",
     "d_readout": "d_model, and one more where the output layer has a bias",
     "d_controller": "size of the states of a controller, which tells heads where to look",
+    "write_heads": "heads that write, where others read",
+    "d_outputs": "what a controller says to a head: content, β, g, s and γ",
+    "contexts": "heads × d_key: what all heads have read, end to end",
+    "steps": "steps of an episode, in which something is shown or wanted",
+    "bits": "bits of an answer",
     "d_image": "size of the vectors of an image",
     "d_question": "size of the vectors of a question",
 }

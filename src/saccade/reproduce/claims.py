@@ -10,6 +10,8 @@ from saccade.reproduce.finding import Advanced, Finding
 CLAIMS = {
     "length": "length hurts a fixed vector, and not attention (Bahdanau et al. 2015, Figure 2)",
     "pointer": "pointing goes on where a fixed set of outputs ends (Vinyals et al. 2015, §4)",
+    "turing": "a Turing machine copies what is longer than any it was trained on (Graves et al. 2014, §4.1)",
+    "recall": "a Turing machine recalls among more items than it was trained on (Graves et al. 2014, §4.3)",
 }
 """Each is a module of this package, of the same name."""
 
