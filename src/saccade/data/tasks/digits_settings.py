@@ -1,0 +1,33 @@
+"""The settings of scenes of handwritten digits. No torch here."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DigitsSettings:
+    """Handwritten digits strewn over clutter, to be named from left to right."""
+
+    kind: Literal["digits"] = "digits"
+    """The kind of task."""
+    size: int = 40
+    """Pixels of a side of a scene; a multiple of 4."""
+    digits: int = 3
+    """Digits of a scene, from 1 to 4."""
+    clutter: int = 8
+    """Pieces of other digits that lie between them and are not to be named."""
+    batch: int = 64
+    """Scenes of a batch."""
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not 1 <= self.digits <= 4:
+            problems.append(f"digits must be from 1 to 4, not {self.digits}")
+        if self.size < 32 or self.size % 4:
+            problems.append(f"size must be at least 32 and a multiple of 4, not {self.size}")
+        if self.clutter < 0:
+            problems.append(f"clutter must be at least 0, not {self.clutter}")
+        if self.batch < 1:
+            problems.append(f"batch must be at least 1, not {self.batch}")
+        if problems:
+            raise ValueError("; ".join(problems))
