@@ -7,7 +7,7 @@ from typing import Any, cast
 import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from saccade.data.batch import Batch, collate, collate_sources
@@ -137,7 +137,7 @@ class TorchEngine:
         return -losses.double() * batch.target_mask
 
 
-def fill(model: Model, parameters: Mapping[str, NDArray[Any]], *, origin: str) -> None:
+def fill(model: nn.Module, parameters: Mapping[str, NDArray[Any]], *, origin: str) -> None:
     """Copy parameters into a model of the same make; anything missing, left over or misshapen is refused."""
     own = dict(model.named_parameters())
     given = {name: torch.from_numpy(values) for name, values in parameters.items()}
