@@ -9,16 +9,19 @@ from pathlib import Path
 
 from saccade import settings
 from saccade.data.settings import DataSettings
+from saccade.data.tasks.captions_settings import CaptionsSettings
+from saccade.data.tasks.digits_settings import DigitsSettings
 from saccade.data.tasks.documents_settings import DocumentsSettings
+from saccade.models.captioner_settings import CaptionerSettings
 from saccade.models.hierarchical_settings import HierarchicalSettings
 from saccade.models.settings import ModelSettings, RecurrentSettings, TransformerSettings
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import TokenizerSettings
 from saccade.training.settings import TrainingSettings
 
-TaskSettings = DocumentsSettings
+TaskSettings = DocumentsSettings | DigitsSettings | CaptionsSettings
 """Every task other than translation."""
-TaskModelSettings = HierarchicalSettings
+TaskModelSettings = HierarchicalSettings | CaptionerSettings
 """Every kind of model that learns one of them."""
 
 

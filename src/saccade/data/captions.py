@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from saccade.data.batch import Ids, collate
-from saccade.data.features import Grids
+from saccade.data.features import Features
 
 Moved = TypeVar("Moved", bound="Images")  # not Self, which the shape checks of the tests do not know
 
@@ -57,25 +57,29 @@ def collate_captions(
 class CaptionCorpus:
     """Many images with their captions in tokens. Which of them stand in a batch is a pure function of its number."""
 
-    def __init__(self, features: Grids, captions: Sequence[Sequence[Ids]]) -> None:
-        """`features` are those of image n at place n, as are its captions."""
-        assert len(features) == len(captions)
+    def __init__(self, features: Features, names: Sequence[str], captions: Sequence[Sequence[Ids]]) -> None:
+        """Of image n the name and the captions stand at place n."""
+        assert len(names) == len(captions)
         self.features = features
+        self.names = names
         self.captions = captions
+
+    def __len__(self) -> int:
+        """How many images."""
+        return len(self.names)
 
     def num_batches(self, images: int) -> int:
         """Batches of so many images in an epoch; those left over wait for the next."""
-        return max(1, len(self.captions) // images)
+        return max(1, len(self) // images)
 
-    def batch(self, number: int, *, images: int, seed: int) -> CaptionBatch:
-        """So many images, with all their captions; every epoch has an order of its own."""
+    def chosen(self, number: int, *, images: int, seed: int) -> list[int]:
+        """Which images the batch of this number holds; every epoch has an order of its own."""
         epoch, place = divmod(number, self.num_batches(images))
-        order = np.random.default_rng((seed, epoch)).permutation(len(self.captions))
-        chosen = np.sort(order[place * images : (place + 1) * images])
-        return self.of(chosen.tolist())
+        order = np.random.default_rng((seed, epoch)).permutation(len(self))
+        return [int(image) for image in np.sort(order[place * images : (place + 1) * images])]
 
     def of(self, chosen: Sequence[int]) -> CaptionBatch:
         """These images, with all their captions."""
-        grids = torch.from_numpy(self.features[list(chosen)].astype(np.float32))
+        grids = torch.from_numpy(self.features.of([self.names[image] for image in chosen]))
         owners = [at for at, image in enumerate(chosen) for _ in self.captions[image]]
         return collate_captions(grids, [caption for image in chosen for caption in self.captions[image]], owners)

@@ -6,7 +6,7 @@ Beside the array stands a description: which images, which network, and the chec
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +67,16 @@ def features(
     network: str,
     advanced: Callable[[int], None] = lambda _: None,
 ) -> Features:
-    """Open the features at `path` (an .npy file), computing them first where they are not those of these images."""
+    """Open the features at `path` (an .npy file), computing them first unless those of all these images are there."""
     wanted = Description(tuple(image.name for image in images), size, network)
     if len(set(wanted.images)) < len(images):
         raise DataError("The images of one folder must have different names, but two are the same. Rename one.")
-    if _described(path) != wanted:
+    found = _described(path)
+    if (
+        found is None
+        or replace(found, images=()) != replace(wanted, images=())
+        or set(wanted.images) - set(found.images)
+    ):
         _write(path, pixel_batches(images, size, BATCH), describes, wanted, advanced)
     return open_features(path)
 

@@ -44,7 +44,7 @@ def read_captions(path: Path, images: Path, *, split: Split = "train") -> list[C
     found: dict[str, list[str]] = {}
     for name, caption, place in lines:
         if name not in found:
-            _check_image(images / name, f"{path}, {place}")
+            _check_image(images, name, f"{path}, {place}")
         found.setdefault(name, []).append(caption)
     if not found:
         part = f' of the split "{split}"' if path.suffix == ".json" else ""
@@ -58,10 +58,9 @@ def check_all_captioned(images: Path, captioned: Iterable[Captioned]) -> None:
     silent = sorted(path.name for path in images.iterdir() if path.suffix.lower() in EXTENSIONS)
     silent = [name for name in silent if name not in named]
     if silent:
-        more = f" and {len(silent) - 1} more" if len(silent) > 1 else ""
+        which = f"{silent[0]} has none" if len(silent) == 1 else f"{silent[0]} and {len(silent) - 1} more have none"
         raise DataError(
-            f"Every image of {images} must have a caption, but {silent[0]}{more} has none. Add captions, or remove "
-            "the image."
+            f"Every image of {images} must have a caption, but {which}. Add captions, or remove what has none."
         )
 
 
@@ -161,14 +160,20 @@ def _images_of(path: Path) -> list[Any]:
     return images
 
 
-def _check_image(image: Path, place: str) -> None:
+def _check_image(images: Path, name: str, place: str) -> None:
+    image = images / name
+    if ".." in Path(name).parts or Path(name).is_absolute():
+        raise DataError(
+            f"The name of an image must stay in its folder, but {place} names {name!r}. Put the image into the folder, "
+            "and correct the name."
+        )
     if image.suffix.lower() not in EXTENSIONS:
         raise DataError(
             f"The name of an image must end in {', '.join(EXTENSIONS[:-1])} or {EXTENSIONS[-1]}, but {place} names "
-            f"{image.name!r}. Convert the image, or correct the name."
+            f"{name!r}. Convert the image, or correct the name."
         )
     if not image.is_file():
         raise DataError(
-            f"Every caption must have its image, but {place} names {image.name!r}, which is not in {image.parent}. "
+            f"Every caption must have its image, but {place} names {name!r}, which is not in {images}. "
             "Add the image, or remove the line."
         )

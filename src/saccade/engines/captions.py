@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -11,7 +12,7 @@ from torch.nn.functional import cross_entropy
 from saccade.data.captions import Images, collate_captions
 from saccade.engines.engine import Advanced, Ids, Traced
 from saccade.errors import ModelError
-from saccade.models.captioner import AnyCaptioner
+from saccade.models.captioner import AnyCaptioner, Captioner
 from saccade.nn.capture import capture
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.search import search
@@ -26,7 +27,7 @@ class CaptionEngine:
     """A captioner in this process. An image has no tokens, so that a caption's limit is `max_length_extra`."""
 
     def __init__(self, model: AnyCaptioner) -> None:
-        self.model = model
+        self.model: Captioner[Any] = model
 
     @torch.inference_mode()
     def describe(
@@ -35,12 +36,11 @@ class CaptionEngine:
         """The best captions of each image, the best first. `advanced` is told how many more are done."""
         self.model.eval()
         found: list[list[Hypothesis]] = []
-        for part in images.split(max(1, BATCH // settings.beam)):
+        size = max(1, BATCH // settings.beam)
+        for part in (images[begin : begin + size] for begin in range(0, len(images), size)):
             limits = torch.full((len(part),), settings.limit(0), device=part.device)
             memory = self.model.encode(Images(part))
-            found += search(
-                self.model, memory, limits=limits, bos=BOS, eos=EOS, settings=settings, banned=(PAD, BOS)
-            )
+            found += search(self.model, memory, limits=limits, bos=BOS, eos=EOS, settings=settings, banned=(PAD, BOS))
             advanced(len(part))
         return found
 

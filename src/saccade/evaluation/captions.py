@@ -1,6 +1,7 @@
 """BLEU of captions against all that people said of an image, with the interval of its bootstrap."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from saccade.errors import DataError
 from saccade.evaluation.scores import Score, bleu_tokenization
@@ -21,8 +22,16 @@ def caption_bleu(
     metric = BLEU(lowercase=True, tokenize=bleu_tokenization(language), force=True)
     most = max(len(each) for each in references)
     columns = [[each[at] if at < len(each) else None for each in references] for at in range(most)]
-    whole = metric.corpus_score(list(captions), columns)
-    counts = counted(metric, captions, columns)  # type: ignore[arg-type]  # None stands for no reference
+    references_by_file = cast(
+        Sequence[Sequence[str]], columns
+    )  # sacreBLEU takes None for no reference, and says not so
+    whole = metric.corpus_score(list(captions), references_by_file)
+    counts = counted(metric, captions, references_by_file)
     assert abs(score(metric, counts) - whole.score) < 1e-6
     within: Interval = interval(resampled(metric, counts, samples=samples, seed=chosen_seed()[0]))
     return Score("BLEU", whole.score, metric.get_signature().format(), within)
+
+
+def bare(text: str) -> str:
+    """Without punctuation, as captions are compared in the literature."""
+    return " ".join("".join(each if each.isalnum() else " " for each in text).split())

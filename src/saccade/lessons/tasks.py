@@ -6,12 +6,19 @@ from typing import Protocol, runtime_checkable
 
 from torch import nn
 
+from saccade.data.tasks.captions_settings import CaptionsSettings
+from saccade.data.tasks.digits_settings import DigitsSettings
 from saccade.data.tasks.documents_settings import DocumentsSettings
 from saccade.directory import TaskDirectory
 from saccade.engines.torch import fill
+from saccade.lessons.captions import TOKENIZER, CaptionsLesson
+from saccade.lessons.digits import DigitsLesson
 from saccade.lessons.documents import DocumentsLesson
+from saccade.models.captioner_settings import CaptionerSettings
+from saccade.models.hierarchical_settings import HierarchicalSettings
 from saccade.recipe import TaskModelSettings, TaskRecipe, TaskSettings
 from saccade.search.settings import SearchSettings
+from saccade.text.tokenizer import Tokenizer
 from saccade.trace.trace import AttentionTrace
 from saccade.training.lesson import Lesson
 
@@ -31,7 +38,10 @@ class TaskLesson(Lesson, Protocol):
 
 def of_recipe(recipe: TaskRecipe) -> TaskLesson:
     """The lesson that a recipe asks for."""
-    return _lesson(recipe.task, recipe.model, recipe.search, recipe.training.seed)
+    lesson = _lesson(recipe.task, recipe.model, recipe.search, recipe.training.seed)
+    if isinstance(lesson, CaptionsLesson):
+        lesson.label_smoothing = recipe.training.label_smoothing
+    return lesson
 
 
 def open_model(path: Path) -> tuple[TaskLesson, nn.Module]:
@@ -39,12 +49,20 @@ def open_model(path: Path) -> tuple[TaskLesson, nn.Module]:
     directory = TaskDirectory.open(path)
     given = directory.description
     lesson = _lesson(given.task, given.model, given.search)
+    if isinstance(lesson, CaptionsLesson):
+        lesson.tokenizer = Tokenizer.load(directory.path / TOKENIZER)
     model = lesson.build()
     fill(model, directory.parameters(), origin=str(directory.path))
     return lesson, model.eval()
 
 
 def _lesson(task: TaskSettings, model: TaskModelSettings, search: SearchSettings, seed: int = 1) -> TaskLesson:
-    match task:
-        case DocumentsSettings():
+    match task, model:
+        case DocumentsSettings(), HierarchicalSettings():
             return DocumentsLesson(task, model, search, seed)
+        case DigitsSettings(), CaptionerSettings():
+            return DigitsLesson(task, model, search, seed)
+        case CaptionsSettings(), CaptionerSettings():
+            return CaptionsLesson(task, model, search, seed)
+        case _:
+            raise AssertionError("a recipe refuses a model that cannot learn its task")

@@ -37,6 +37,7 @@ AXES = {
     "d_controller": "size of the states of a controller, which tells heads where to look",
     "d_image": "size of the vectors of an image",
     "d_question": "size of the vectors of a question",
+    "digits": "digits of a scene, from left to right",
     "images": "images side by side; one may have several captions",
     "channels": "numbers of a pixel, or of a cell before a convolution",
     "pixel_rows": "pixels from top to bottom",

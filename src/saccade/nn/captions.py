@@ -69,7 +69,7 @@ class ShowAttendTell(nn.Module):
     ) -> tuple[Decoded, CaptionState]:
         """All positions of `embedded`, one or many, from this state on."""
         reads, outputs, recurrent = [], [], state.recurrent
-        for inputs in embedded.split(1, dim=1):
+        for inputs in embedded.chunk(embedded.shape[1], dim=1):
             query = recurrent.hidden[-1][:, None]
             read = self.cross_attention(query, state.image)
             read = read._replace(context=self.gate(query).sigmoid() * read.context)

@@ -74,8 +74,8 @@ class Features(nn.Module):
     def forward(
         self, images: Float[Tensor, "batch grid_rows grid_columns d_features"]
     ) -> Float[Tensor, "batch grid_rows grid_columns d_image"]:
-        mixed: Tensor = self.mix(self.norm(images))
-        return self.dropout(relu(mixed))
+        dropped: Tensor = self.dropout(relu(self.mix(self.norm(images))))
+        return dropped
 
 
 class Blind(nn.Module):

@@ -121,7 +121,7 @@ class RecurrentEncoder(nn.Module):
 class Reader(Protocol):
     """What a decoder reads its source with: attention of some kind, or none."""
 
-    def memory(self, states: Tensor, mask: Tensor) -> Memory: ...
+    def memory(self, states: Tensor, mask: Tensor | None) -> Memory: ...
 
     def __call__(self, query: Tensor, memory: Memory, start: int = 0) -> Read: ...
 
@@ -282,4 +282,5 @@ def joined(reads: list[Read]) -> Read:
     """What was read position by position, as one."""
     if len(reads) == 1:
         return reads[0]
-    return Read(*(None if parts[0] is None else torch.cat(parts, dim=1) for parts in zip(*reads, strict=True)))
+    contexts, *others = zip(*reads, strict=True)
+    return Read(torch.cat(contexts, dim=1), *(None if each[0] is None else torch.cat(each, dim=1) for each in others))

@@ -5,6 +5,7 @@ training scene, not even as clutter. Where each digit lies is known, so that loo
 """
 
 import hashlib
+import math
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -12,7 +13,9 @@ from typing import Literal
 
 import numpy as np
 import torch
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
+from torch import Tensor
 
 from saccade.data.captions import CaptionBatch, collate_captions
 from saccade.data.tasks.digits_settings import DigitsSettings
@@ -21,11 +24,14 @@ from saccade.text.tokenizer import EOS
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
+"""In the order of the streams of lessons/generated.py."""
 
 SIDE, PIECE = 12, 6
 """Pixels of a side of a digit, and of a piece of clutter."""
 APART = 6
 """Pixels at least that one digit begins to the right of another, so that their order is plain to see."""
+NOWHERE = -SIDE
+"""Where a digit begins that is not there."""
 FIRST_DIGIT = EOS + 1
 NUM_TOKENS = FIRST_DIGIT + 10
 """Specials and digits."""
@@ -50,33 +56,45 @@ class Scene:
         return [FIRST_DIGIT + digit for digit in self.digits]
 
 
-def scenes(settings: DigitsSettings, *, seed: int, number: int, split: Split) -> list[Scene]:
-    """The scenes of one batch: a pure function."""
-    random = np.random.default_rng((SPLITS.index(split), seed, number))
-    return [_scene(random, settings, split) for _ in range(settings.batch)]
+@dataclass(frozen=True, slots=True)
+class SceneBatch(CaptionBatch):
+    """Scenes side by side, with where the digits lie."""
+
+    boxes: Int[Tensor, "batch digits 2"]
+    """The row and the column at which each digit begins, from left to right; NOWHERE after the last."""
+
+    @property
+    def num_digits(self) -> int:
+        """In all scenes together."""
+        return int((self.boxes[..., 0] != NOWHERE).sum())
 
 
-def scene_batch(drawn: list[Scene]) -> CaptionBatch:
+def scenes(settings: DigitsSettings, random: np.random.Generator, count: int, split: Split) -> list[Scene]:
+    """So many scenes of digits of a split."""
+    return [_scene(random, settings, split) for _ in range(count)]
+
+
+def scene_batch(drawn: list[Scene]) -> SceneBatch:
     """Scenes side by side, to learn from."""
     images = torch.from_numpy(np.stack([scene.image for scene in drawn]))[:, None]
-    return collate_captions(images, [scene.caption for scene in drawn])
+    batch = collate_captions(images, [scene.caption for scene in drawn])
+    most = max(len(scene.boxes) for scene in drawn)
+    boxes = torch.tensor([[*scene.boxes, *[(NOWHERE, NOWHERE)] * (most - len(scene.boxes))] for scene in drawn])
+    return SceneBatch(batch.images, batch.image_of, batch.prefix, batch.target, batch.target_mask, boxes)
 
 
-def cells_of(box: tuple[int, int], size: int, cells: int) -> NDArray[np.bool_]:
-    """Which of cells × cells lie on a digit: those whose middle lies in its box."""
-    middles = (np.arange(cells) + 0.5) * size / cells
-    down, across = ((middles >= start) & (middles < start + SIDE) for start in box)
-    return np.asarray(down[:, None] & across[None])
+def cells_of(boxes: Int[Tensor, "batch digits 2"], size: int, cells: int) -> Bool[Tensor, "batch digits key"]:
+    """Which of cells × cells lie on each digit, row by row: those whose middle lies in its box."""
+    middles = (torch.arange(cells) + 0.5) * size / cells
+    within = (middles >= boxes[..., None]) & (middles < boxes[..., None] + SIDE)
+    return (within[..., 0, :, None] & within[..., 1, None, :]).flatten(-2)
 
 
-def mass_on_digits(weights: NDArray[np.floating], drawn: list[Scene], cells: int) -> float:
-    """The mean share of attention that lies on the digit being named: scenes × steps × cells, row by row."""
-    shares = [
-        weights[row, step][cells_of(box, len(scene.image), cells).ravel()].sum()
-        for row, scene in enumerate(drawn)
-        for step, box in enumerate(scene.boxes)
-    ]
-    return float(np.mean(shares))
+def mass_on_digits(weights: Float[Tensor, "batch target key"], batch: SceneBatch) -> float:
+    """The mean share of attention that lies on the digit being named; the end of a caption names none."""
+    cells, digits = math.isqrt(weights.shape[-1]), batch.boxes.shape[1]
+    on = cells_of(batch.boxes, batch.images.shape[-1], cells)
+    return float((weights[:, :digits] * on).sum() / batch.num_digits)
 
 
 def split_of(picture: Picture) -> Split:
@@ -99,10 +117,11 @@ def _scene(random: np.random.Generator, settings: DigitsSettings, split: Split) 
 
 def _boxes(random: np.random.Generator, settings: DigitsSettings) -> list[tuple[int, int]]:
     """From left to right, none over another."""
+    number = int(random.integers(settings.fewest, settings.digits + 1))
     while True:
-        places = random.integers(settings.size - SIDE + 1, size=(settings.digits, 2))
+        places = random.integers(settings.size - SIDE + 1, size=(number, 2))
         places = places[places[:, 1].argsort()]
-        gaps = np.abs(places[:, None] - places[None]) + SIDE * np.eye(settings.digits, dtype=int)[..., None]
+        gaps = np.abs(places[:, None] - places[None]) + SIDE * np.eye(number, dtype=int)[..., None]
         if (gaps.max(axis=-1) >= SIDE).all() and (np.diff(places[:, 1]) >= APART).all():
             return [(int(row), int(column)) for row, column in places]
 

@@ -1,19 +1,23 @@
 """The settings of scenes of handwritten digits. No torch here."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DigitsSettings:
     """Handwritten digits strewn over clutter, to be named from left to right."""
 
+    MODELS: ClassVar[tuple[str, ...]] = ("captioner",)
+
     kind: Literal["digits"] = "digits"
-    """The kind of task."""
+    """The task."""
     size: int = 40
     """Pixels of a side of a scene; a multiple of 4."""
     digits: int = 3
-    """Digits of a scene, from 1 to 4."""
+    """Digits of the fullest scene, from 1 to 4."""
+    fewest: int = 1
+    """Digits of the emptiest scene; easy scenes make the others learnable sooner."""
     clutter: int = 8
     """Pieces of other digits that lie between them and are not to be named."""
     batch: int = 64
@@ -23,6 +27,8 @@ class DigitsSettings:
         problems = []
         if not 1 <= self.digits <= 4:
             problems.append(f"digits must be from 1 to 4, not {self.digits}")
+        elif not 1 <= self.fewest <= self.digits:
+            problems.append(f"fewest must be from 1 to digits, which is {self.digits}, not {self.fewest}")
         if self.size < 32 or self.size % 4:
             problems.append(f"size must be at least 32 and a multiple of 4, not {self.size}")
         if self.clutter < 0:
