@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-Image = pytest.importorskip("PIL.Image")
+from PIL import Image
 
 from saccade.data.captions import CaptionCorpus
 from saccade.data.features import Features, features, open_features

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-Image = pytest.importorskip("PIL.Image")
+from PIL import Image
 
 from saccade.data import images
 from saccade.data.features import features, open_features

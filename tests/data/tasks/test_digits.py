@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-pytest.importorskip("sklearn")
-
 from saccade.data.tasks import digits
 from saccade.data.tasks.digits import FIRST_DIGIT, SIDE, SPLITS, Scene, cells_of, mass_on_digits, scene_batch, scenes
 from saccade.data.tasks.digits_settings import DigitsSettings
@@ -62,7 +60,7 @@ def test_clutter_lies_beside_the_digits():
     assert np.mean([(scene.image > 0).sum() for scene in cluttered]) > 1.3 * np.mean(
         [(scene.image > 0).sum() for scene in bare]
     )
-    assert all(0 <= scene.image.min() and scene.image.max() <= 1 for scene in cluttered)
+    assert all(scene.image.min() >= 0 and scene.image.max() <= 1 for scene in cluttered)
 
 
 def test_scenes_have_from_fewest_to_most_digits():
