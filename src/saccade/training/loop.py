@@ -295,7 +295,7 @@ class Training:
         )
         story = (
             f"Parameters of {origin}, after {self.progress.seconds / 60:.1f} minutes of training on "
-            f"{self.progress.tokens:,} targets.\nOn validation data: {validation.figures}."
+            f"{self.progress.tokens:,} targets.\nOn the validation set: {validation.figures}."
         )
         if self.processes.is_first:
             self.lesson.save(self.run.model, values, story)
