@@ -9,6 +9,7 @@ from saccade.reproduce.finding import Advanced, Finding
 
 CLAIMS = {
     "length": "length hurts a fixed vector, and not attention (Bahdanau et al. 2015, Figure 2)",
+    "captions": "attention describes scenes that one vector cannot, and looks at what it names (Xu et al. 2015)",
 }
 """Each is a module of this package, of the same name."""
 
