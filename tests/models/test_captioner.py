@@ -14,6 +14,7 @@ from saccade.models.captioner import AnyCaptioner, captioner
 from saccade.models.captioner_settings import CaptionerSettings
 from saccade.nn.capture import capture
 from saccade.search.settings import SearchSettings
+from saccade.text.tokenizer import EOS
 from saccade.training.captions import CaptionLearner
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}
@@ -123,12 +124,13 @@ def test_weights_are_a_distribution_over_the_cells_and_listening_changes_nothing
 def test_a_search_scores_as_the_model_does(model: AnyCaptioner):
     pictures = whole(model).images
     found = CaptionEngine(model).describe(pictures, SearchSettings(beam=3, n_best=3, max_length_extra=6))
-    ended = [(row, each) for row, several in enumerate(found) for each in several if each.finished]
-    assert ended
-    for row, each in ended:
-        batch = collate_captions(pictures[row : row + 1], [each.ids])
-        said = log_probs(model, batch)[0].gather(1, batch.target[0][:, None]).sum().item()
-        assert each.log_prob == pytest.approx(said, abs=1e-8)
+    for row, several in enumerate(found):
+        assert len(several) == 3
+        for each in several:
+            said = log_probs(model, collate_captions(pictures[row : row + 1], [each.ids]))[0]
+            written = [*each.ids, EOS] if each.finished else each.ids
+            own = sum(said[place, id].item() for place, id in enumerate(written))
+            assert each.log_prob == pytest.approx(own, abs=1e-8)
 
 
 @pytest.mark.parametrize("name", ATTENDING)
