@@ -1,4 +1,4 @@
-"""Captioners of photographs side by side: BLEU-4 on the validation images with its interval, and a page of where they look.
+"""Captioners side by side: BLEU-4 on the validation images with its interval, and a page of where they look.
 
     saccade train recipes/flickr8k-en.toml
     saccade train recipes/flickr8k-en.toml --set run=runs/flickr8k-en-blind --set model.encoder=blind
