@@ -16,6 +16,7 @@ from saccade.evaluation.captions import bare, caption_bleu
 from saccade.lessons import captions
 from saccade.models.pretrained import EfficientNet
 from saccade.nn.images import D_EFFICIENT, EfficientNetLite
+from saccade.trace.file import load_all
 
 COLOURS = {"red": (250, 0, 0), "green": (0, 250, 0), "blue": (0, 0, 250), "white": (250, 250, 250)}
 RECIPE = """\
@@ -46,14 +47,13 @@ max_length_extra = 12
 """
 
 
-class Colours:
-    """In place of EfficientNet: the mean colour of each cell, spread over as many features."""
-
-    checksum = "colours"
+class Colours(EfficientNet):
+    """In its place: the mean colour of each cell, spread over as many features."""
 
     def __init__(self, path: Path) -> None:
         spread = np.random.default_rng(1).normal(size=(3, D_EFFICIENT))
         self.spread = spread.astype(np.float32)
+        self.checksum = "colours"
 
     def __call__(self, pixels: np.ndarray) -> np.ndarray:
         cells = pixels.reshape(len(pixels), 7, 32, 7, 32, 3).mean(axis=(2, 4)) / 255
@@ -90,9 +90,10 @@ def test_captions_are_learned_measured_and_shown(saccade: Callable[..., object],
 
     ended = saccade("view", "--model", folder / "run", folder / "images" / "blue3.png", "-o", folder / "a.json")
     assert ended.code == 0, ended.stderr
-    (trace,) = json.loads((folder / "a.json").read_text("utf-8"))["traces"]
-    assert "blue" in trace["target"]["text"]
-    assert trace["image"]["data"].startswith("data:image/png;base64,")
+    (trace,) = load_all(folder / "a.json")
+    assert "blue" in trace.target.text
+    assert trace.image.data.startswith("data:image/png;base64,")
+    assert trace.matrix(kind="image").shape == (len(trace.target), 49)
     assert sorted(path.name for path in (folder / "features").iterdir()) == [
         "train.json",
         "train.npy",

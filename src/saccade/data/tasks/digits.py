@@ -26,9 +26,9 @@ Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
 """In the order of the streams of lessons/generated.py."""
 
-SIDE, PIECE = 12, 6
+SIDE, PIECE = 14, 7
 """Pixels of a side of a digit, and of a piece of clutter."""
-APART = 6
+APART = 7
 """Pixels at least that one digit begins to the right of another, so that their order is plain to see."""
 NOWHERE = -SIDE
 """Where a digit begins that is not there."""
