@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from saccade import recipe
+from saccade.data.tasks.captions_settings import CaptionsSettings
 
 ROOT = Path(__file__).parent.parent
 RECIPES = sorted((ROOT / "recipes").glob("**/*.toml"))
@@ -18,8 +19,15 @@ def test_there_are_recipes() -> None:
 def test_a_recipe_loads(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SACCADE_DATA", str(tmp_path))
     loaded = recipe.load_any(path)
+    for file in _files(loaded):
+        assert file.is_relative_to(tmp_path)
+    assert loaded.run == ROOT / "recipes" / ".." / "runs" / path.stem
+
+
+def _files(loaded: recipe.Recipe | recipe.TaskRecipe) -> list[Path]:
     if isinstance(loaded, recipe.Recipe):
         corpora = [*loaded.data.train, *([loaded.data.valid] if loaded.data.valid else [])]
-        for file in (file for corpus in corpora for file in corpus.paths):
-            assert file.is_relative_to(tmp_path)
-    assert loaded.run == ROOT / "recipes" / ".." / "runs" / path.stem
+        return [file for corpus in corpora for file in corpus.paths]
+    if isinstance(loaded.task, CaptionsSettings):
+        return [loaded.task.images, loaded.task.train, loaded.task.valid, loaded.task.network]
+    return []

@@ -9,12 +9,15 @@ from pathlib import Path
 
 from saccade import settings
 from saccade.data.settings import DataSettings
+from saccade.data.tasks.captions_settings import CaptionsSettings
+from saccade.data.tasks.digits_settings import DigitsSettings
 from saccade.data.tasks.documents_settings import DocumentsSettings
 from saccade.data.tasks.episodes_settings import EpisodesSettings
 from saccade.data.tasks.facets_settings import FacetsSettings
 from saccade.data.tasks.glyphs_settings import GlyphsSettings
 from saccade.data.tasks.points_settings import PointsSettings
 from saccade.data.tasks.scenes_settings import ScenesSettings
+from saccade.models.captioner_settings import CaptionerSettings
 from saccade.models.coattention_settings import CoAttentionSettings
 from saccade.models.feature_map_settings import FeatureMapSettings
 from saccade.models.hierarchical_settings import HierarchicalSettings
@@ -26,7 +29,16 @@ from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import TokenizerSettings
 from saccade.training.settings import TrainingSettings
 
-TaskSettings = DocumentsSettings | ScenesSettings | GlyphsSettings | FacetsSettings | PointsSettings | EpisodesSettings
+TaskSettings = (
+    DocumentsSettings
+    | ScenesSettings
+    | GlyphsSettings
+    | FacetsSettings
+    | PointsSettings
+    | EpisodesSettings
+    | DigitsSettings
+    | CaptionsSettings
+)
 """Every task other than translation."""
 TaskModelSettings = (
     HierarchicalSettings
@@ -36,6 +48,7 @@ TaskModelSettings = (
     | PointerSettings
     | TuringSettings
     | LstmSettings
+    | CaptionerSettings
 )
 """Every kind of model that learns one of them."""
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from saccade import recipe as recipes
-from saccade.cli.console import note, print_result
+from saccade.cli.console import bar, note, print_result
 from saccade.cli.options import Overrides, RecipeFile, typed
 from saccade.cli.prepare import corpus_directory, prepared_corpus, show
 from saccade.data.prepare import Prepared
+from saccade.data.tasks.captions_settings import CaptionsSettings
 from saccade.errors import need_torch
 from saccade.recipe import Recipe, TaskRecipe
 
@@ -82,6 +83,21 @@ def _prepare(recipe: Recipe | TaskRecipe) -> None:
     """Make what is to be learned from, where that takes time, and tell of it."""
     if isinstance(recipe, Recipe):
         show(prepared_corpus(recipe))
+    elif isinstance(recipe.task, CaptionsSettings):
+        _describe_images(recipe)
+
+
+def _describe_images(recipe: TaskRecipe) -> None:
+    """Compute the features of all images, unless they are there."""
+    from saccade.lessons.captions import CaptionsLesson
+    from saccade.lessons.tasks import of_recipe
+
+    lesson = of_recipe(recipe)
+    assert isinstance(lesson, CaptionsLesson)
+    with bar("images") as progress:
+        for split, given in (("valid", lesson.valid), ("train", lesson.train)):
+            task = progress.add_task(f"features, {split}", total=len(given))
+            lesson.features(split, lambda done, task=task: progress.update(task, completed=done))  # type: ignore[misc]
 
 
 def _lesson(recipe: Recipe | TaskRecipe) -> "Lesson":

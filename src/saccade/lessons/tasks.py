@@ -6,14 +6,17 @@ from typing import Any, Protocol, runtime_checkable
 
 from torch import nn
 
+from saccade.data.tasks.captions_settings import CaptionsSettings
+from saccade.data.tasks.digits_settings import DigitsSettings
 from saccade.data.tasks.documents_settings import DocumentsSettings
-from saccade.data.tasks.episodes_settings import EpisodesSettings
 from saccade.data.tasks.facets_settings import FacetsSettings
 from saccade.data.tasks.glyphs_settings import GlyphsSettings
 from saccade.data.tasks.points_settings import PointsSettings
 from saccade.data.tasks.scenes_settings import ScenesSettings
 from saccade.directory import TaskDirectory
 from saccade.engines.torch import fill
+from saccade.lessons.captions import TOKENIZER, CaptionsLesson
+from saccade.lessons.digits import DigitsLesson
 from saccade.lessons.documents import DocumentsLesson
 from saccade.lessons.episodes import EpisodesLesson
 from saccade.lessons.facets import FacetsLesson
@@ -22,6 +25,7 @@ from saccade.lessons.points import PointsLesson
 from saccade.lessons.scenes import ScenesLesson
 from saccade.recipe import TaskRecipe, TaskSettings
 from saccade.search.settings import SearchSettings
+from saccade.text.tokenizer import Tokenizer
 from saccade.trace.trace import AttentionTrace
 from saccade.training.lesson import Lesson
 
@@ -41,7 +45,10 @@ class TaskLesson(Lesson, Protocol):
 
 def of_recipe(recipe: TaskRecipe) -> TaskLesson:
     """The lesson that a recipe asks for."""
-    return _lesson(recipe.task, recipe.model, recipe.search, recipe.training.seed)
+    lesson = _lesson(recipe.task, recipe.model, recipe.search, recipe.training.seed)
+    if isinstance(lesson, CaptionsLesson):
+        lesson.label_smoothing = recipe.training.label_smoothing
+    return lesson
 
 
 def open_model(path: Path) -> tuple[TaskLesson, nn.Module]:
@@ -49,6 +56,8 @@ def open_model(path: Path) -> tuple[TaskLesson, nn.Module]:
     directory = TaskDirectory.open(path)
     given = directory.description
     lesson = _lesson(given.task, given.model, given.search)
+    if isinstance(lesson, CaptionsLesson):
+        lesson.tokenizer = Tokenizer.load(directory.path / TOKENIZER)
     model = lesson.build()
     fill(model, directory.parameters(), origin=str(directory.path))
     return lesson, model.eval()
@@ -67,5 +76,9 @@ def _lesson(task: TaskSettings, model: Any, search: SearchSettings, seed: int = 
             return FacetsLesson(task, model, search, seed)
         case PointsSettings():
             return PointsLesson(task, model, search, seed)
-        case EpisodesSettings():
+        case DigitsSettings():
+            return DigitsLesson(task, model, search, seed)
+        case CaptionsSettings():
+            return CaptionsLesson(task, model, search, seed)
+        case _:
             return EpisodesLesson(task, model, search, seed)

@@ -29,6 +29,13 @@ class TransformerState:
         """Tokens read so far."""
         return self.said[0].keys.shape[-2]
 
+    def pick(self, rows: Int[Tensor, " picked"]) -> "TransformerState":
+        """The state of these rows, in this order."""
+        return TransformerState(
+            tuple(memory.pick(rows) for memory in self.source),
+            tuple(memory.pick(rows) for memory in self.said),
+        )
+
 
 class Transformer(EncoderDecoder[Memory, TransformerState]):
     """Encoder and decoder stacks around shared embeddings."""
@@ -80,7 +87,7 @@ class Transformer(EncoderDecoder[Memory, TransformerState]):
     def start(self, memory: Memory) -> TransformerState:
         """Project the source for every layer, once; nothing has been said."""
         source = tuple(layer.cross_attention.memory(memory.keys, memory.mask) for layer in self._decoder)
-        return TransformerState(source, tuple(_nothing_like(keys) for keys in source))
+        return TransformerState(source, tuple(nothing_like(keys) for keys in source))
 
     def advance(
         self, last: Int[Tensor, " rows"], state: TransformerState
@@ -95,10 +102,7 @@ class Transformer(EncoderDecoder[Memory, TransformerState]):
 
     def pick(self, state: TransformerState, rows: Int[Tensor, " picked"]) -> TransformerState:
         """The state of these rows, in this order."""
-        return TransformerState(
-            tuple(memory.pick(rows) for memory in state.source),
-            tuple(memory.pick(rows) for memory in state.said),
-        )
+        return state.pick(rows)
 
     @property
     def _decoder(self) -> Iterable[DecoderLayer]:
@@ -111,6 +115,6 @@ class Transformer(EncoderDecoder[Memory, TransformerState]):
         return embedded
 
 
-def _nothing_like(memory: Memory) -> Memory:
+def nothing_like(memory: Memory) -> Memory:
     """A memory of the same make, without a single key."""
     return Memory(memory.keys[..., :0, :], memory.values[..., :0, :])

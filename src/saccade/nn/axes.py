@@ -42,4 +42,13 @@ AXES = {
     "bits": "bits of an answer",
     "d_image": "size of the vectors of an image",
     "d_question": "size of the vectors of a question",
+    "digits": "digits of a scene, from left to right",
+    "images": "images side by side; one may have several captions",
+    "channels": "numbers of a pixel, or of a cell before a convolution",
+    "pixel_rows": "pixels from top to bottom",
+    "pixel_columns": "pixels from left to right",
+    "grid_rows": "cells of an image from top to bottom",
+    "grid_columns": "cells of an image from left to right",
+    "d_features": "size of the vectors that a network made of an image beforehand",
+    "classes": "classes that an image may belong to",
 }

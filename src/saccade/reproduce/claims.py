@@ -12,6 +12,7 @@ CLAIMS = {
     "pointer": "pointing goes on where a fixed set of outputs ends (Vinyals et al. 2015, §4)",
     "turing": "a Turing machine copies what is longer than any it was trained on (Graves et al. 2014, §4.1)",
     "recall": "a Turing machine recalls among more items than it was trained on (Graves et al. 2014, §4.3)",
+    "captions": "attention describes scenes that one vector cannot, and looks at what it names (Xu et al. 2015)",
 }
 """Each is a module of this package, of the same name."""
 
