@@ -80,7 +80,7 @@ CHANGED = "is kept by CTranslate2 before the softmax, which changes the probabil
         ),
         (
             SearchSettings(coverage_penalty=0.2),
-            "search.coverage_penalty = 0.2 is counted by CTranslate2 from other weights, and while it searches. "
+            "search.coverage_penalty = 0.2 is counted by CTranslate2 without the end of the source. "
             'Use coverage_penalty = 0.0, or engine = "torch".',
         ),
         (SearchSettings(min_length=3), f'search.min_length = 3 {CHANGED}. Use min_length = 0, or engine = "torch".'),

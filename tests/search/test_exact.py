@@ -80,3 +80,12 @@ def test_it_stops_when_nothing_better_can_come():
     model = Scripted({(): {2: 0.98}, (2,): {EOS: 0.98}})
     assert find(model, sources(1), 30, beam=2, length_penalty=0.0)[0][0].ids == (2,)
     assert len(model.rows) == 2, "log(0.98²) is more than any other prefix has left"
+
+
+def test_a_prefix_may_look_worse_now_and_be_better_in_the_end():
+    """After two steps 2 has ended with log(0.6 · 0.98) / 2 = -0.27; 4 4 could end next with log(0.3) / 3 = -0.40 at
+    best, and yet ends after six with log(0.3 · 0.995⁵) / 6 = -0.20.
+    """
+    after = {(): {2: 0.6, 4: 0.3}, (2,): {EOS: 0.98}, (4,) * 5: {EOS: 0.995}}
+    model = Scripted(after | {(4,) * length: {4: 0.995} for length in range(1, 5)})
+    assert find(model, sources(1), 9, beam=2)[0][0].ids == (4,) * 5

@@ -273,7 +273,7 @@ UNLIKE = {
     "method": "finds other translations with CTranslate2, if it knows of it at all",
     "penalty": "is not known to CTranslate2, which divides by length^α",
     "stopping": "is not known to CTranslate2, which has a rule of its own",
-    "coverage_penalty": "is counted by CTranslate2 from other weights, and while it searches",
+    "coverage_penalty": "is counted by CTranslate2 without the end of the source",
     "min_length": CHANGED,
     "no_repeat_ngram": CHANGED,
     "max_repeats": "is not known to CTranslate2",
