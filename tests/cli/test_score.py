@@ -25,7 +25,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_line_for_each_pair(engine: str, saccade, trained: Path, files: tuple[Path, Path]):
     ended = saccade("score", "--model", trained / "run", *files, "--engine", engine)
-    assert (ended.code, ended.stderr) == (0, "3 pairs have a blank side and no score.\n")
+    assert (ended.code, ended.stderr) == (0, "Pairs with a blank side, which have no score: 3\n")
     rows = ended.stdout.split("\n")
     assert [bool(row) for row in rows] == [True, False, True, False, False, True, False]
     found = [[float(number) for number in row.split("\t")] for row in rows if row]

@@ -60,7 +60,7 @@ def score(
         blank += scored is None
         print(_json(scored) if as_json else _line(scored), flush=True)
     if blank:
-        note(f"{blank:,} pairs have a blank side and no score.")
+        note(f"Pairs with a blank side, which have no score: {blank:,}")
 
 
 def scores(translator: "Translator", pairs: Iterable[Pair], total: int | None) -> "Iterator[Scored | None]":

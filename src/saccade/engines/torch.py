@@ -203,7 +203,7 @@ class TorchEngine:
         """The same, each of them decoded without dropout."""
         while True:
             try:
-                with _evaluating(self.model), torch.inference_mode():
+                with _evaluating(self.model):
                     token = next(tokens)
             except StopIteration as end:
                 found: Hypothesis = end.value
