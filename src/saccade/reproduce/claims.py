@@ -13,6 +13,12 @@ CLAIMS = {
     "turing": "a Turing machine copies what is longer than any it was trained on (Graves et al. 2014, §4.1)",
     "recall": "a Turing machine recalls among more items than it was trained on (Graves et al. 2014, §4.3)",
     "captions": "attention describes scenes that one vector cannot, and looks at what it names (Xu et al. 2015)",
+    "hierarchical": "words and sentences pooled by attention, or by averages (Yang et al. 2016, Table 2)",
+    "coattention": "image and question lead each other, and beat either alone (Lu et al. 2016, §3.3)",
+    "scaling": "without √d_k, large inner products saturate the softmax (Vaswani et al. 2017, §3.2.1)",
+    "positions": "PE(pos + k) is a linear function of PE(pos) (Vaswani et al. 2017, §3.5)",
+    "glyphs": "self-attention sees beyond a receptive field (Zhang et al. 2019, §3)",
+    "facets": "a weight for every feature, or one a token (Shen et al. 2018, §3.1)",
 }
 """Each is a module of this package, of the same name."""
 

@@ -15,8 +15,8 @@ CLAIM = (
     "attention to the image (Lu et al. 2016, §3.3 and the ablation of Table 3)."
 )
 RULE = (
-    "On questions about scenes of coloured shapes, accuracy with parallel and with alternating co-attention is at least "
-    "0.8, and at least 0.2 above that of the image alone, of the question alone and of the means of both; on the mean "
+    "On questions about scenes of coloured shapes, accuracy with parallel and with alternating co-attention is at "
+    "least 0.8, and at least 0.2 above that of the image alone, of the question alone and of the means of both; on the mean "
     "of all seeds."
 )
 UPDATES, QUICK, RATE = 4000, 400, 0.002
@@ -35,7 +35,7 @@ def run(
 ) -> Finding:
     """Train every contestant for so many updates of 64 scenes."""
     lessons = {
-        name: lambda seed, model=model: ScenesLesson(TASK, model, SearchSettings(), seed)  # type: ignore[misc]
+        name: lambda seed, model=model: ScenesLesson(TASK, model, SearchSettings(), seed)
         for name, model in CONTESTANTS.items()
     }
     figures = taught.compare(lessons, updates, RATE, seeds, advanced)

@@ -31,7 +31,7 @@ def run(
 ) -> Finding:
     """Train every contestant for so many updates of 64 sequences."""
     lessons = {
-        name: lambda seed, model=model: FacetsLesson(TASK, model, SearchSettings(), seed)  # type: ignore[misc]
+        name: lambda seed, model=model: FacetsLesson(TASK, model, SearchSettings(), seed)
         for name, model in CONTESTANTS.items()
     }
     figures = taught.compare(lessons, updates, RATE, seeds, advanced)

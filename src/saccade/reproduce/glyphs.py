@@ -33,7 +33,7 @@ def run(
 ) -> Finding:
     """Train every contestant for so many updates of 64 images."""
     lessons = {
-        name: lambda seed, model=model: GlyphsLesson(TASK, model, SearchSettings(), seed)  # type: ignore[misc]
+        name: lambda seed, model=model: GlyphsLesson(TASK, model, SearchSettings(), seed)
         for name, model in CONTESTANTS.items()
     }
     figures = taught.compare(lessons, updates, RATE, seeds, advanced)

@@ -32,7 +32,7 @@ def run(
 ) -> Finding:
     """Train every contestant for so many updates of 32 documents."""
     lessons = {
-        name: lambda seed, model=model: DocumentsLesson(TASK, model, SearchSettings(), seed)  # type: ignore[misc]
+        name: lambda seed, model=model: DocumentsLesson(TASK, model, SearchSettings(), seed)
         for name, model in CONTESTANTS.items()
     }
     figures = taught.compare(lessons, updates, RATE, seeds, advanced)

@@ -13,9 +13,10 @@ from saccade.reproduce.finding import Advanced, Finding
 
 CLAIM = "For any fixed offset k, PE(pos + k) is a linear function of PE(pos) (Vaswani et al. 2017, §3.5)."
 RULE = (
-    "Turning each pair of sine and cosine by k times its frequency, a linear map that does not know pos, gives PE(pos + k) "
-    "with a relative error of at most 0.0001, for every k from 1 to 64 and positions 200 to 399. For random vectors there "
-    "is no such map: the best one on positions 0 to 199 is off by at least 0.5 there. On the mean of all seeds."
+    "Turning each pair of sine and cosine by k times its frequency, a linear map that does not know pos, gives "
+    "PE(pos + k) with a relative error of at most 0.0001, for every k from 1 to 64 and positions 200 to 399. For random "
+    "vectors there is no such map: the best one on positions 0 to 199 is off by at least 0.5 there. On the mean of all "
+    "seeds."
 )
 UPDATES, QUICK = 7, 3
 """How many offsets, each twice the one before, from 1 on."""
@@ -54,7 +55,8 @@ def turned(offset: int) -> Tensor:
 
 def fitted(vectors: Tensor, offset: int) -> Tensor:
     """The linear map that is best on the first positions."""
-    return torch.linalg.lstsq(vectors[:FITTED], vectors[offset : FITTED + offset], driver="gelsd").solution
+    solution: Tensor = torch.linalg.lstsq(vectors[:FITTED], vectors[offset : FITTED + offset], driver="gelsd").solution
+    return solution
 
 
 def error(vectors: Tensor, offset: int, linear: Tensor) -> float:

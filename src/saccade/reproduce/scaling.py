@@ -16,8 +16,8 @@ CLAIM = (
 )
 RULE = (
     "For random queries and keys of unit variance and 32 keys: without scaling, the largest weight grows with d_k to "
-    "above 0.9 at 16384, and the gradient of the weights with respect to the scores falls below a tenth of what it is at "
-    "d_k = 4; with scaling, both change by less than a factor of 1.5 from 4 to 16384. On the mean of all seeds."
+    "above 0.9 at 16384, and the gradient of the weights with respect to the scores falls below a tenth of what it is "
+    "at d_k = 4; with scaling, both change by less than a factor of 1.5 from 4 to 16384. On the mean of all seeds."
 )
 UPDATES, QUICK = 100, 20
 """How many queries are drawn for each size."""
@@ -75,7 +75,9 @@ def table(finding: Finding) -> str:
     lines = ["| d_k | largest weight, plain | scaled | gradient, plain | scaled |", "|---|---|---|---|---|"]
     for size in SIZES:
         cells = [
-            f"{_mean(finding.figures, kind, what, size):.3f}" for what in ("largest weight", "gradient") for kind in KINDS
+            f"{_mean(finding.figures, kind, what, size):.3f}"
+            for what in ("largest weight", "gradient")
+            for kind in KINDS
         ]
         lines.append(f"| {size} | {' | '.join(cells)} |")
     return "\n".join(lines)

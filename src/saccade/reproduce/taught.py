@@ -73,7 +73,7 @@ def plot(figures: Mapping[str, Any], title: str, chance: float, path: Path) -> N
 
     figure = Figure(figsize=(6, 0.9 + 0.45 * len(figures)), layout="constrained")
     axes = figure.subplots()
-    for place, (name, each) in enumerate(figures.items()):
+    for place, each in enumerate(figures.values()):
         found = [run["accuracy"] for run in each["runs"]]
         axes.barh(place, mean(found), color="#4878a8", height=0.6)
         axes.plot(found, [place] * len(found), "o", color="black", markersize=4)
