@@ -16,8 +16,8 @@ CLAIM = (
 )
 RULE = (
     "On questions about scenes of coloured shapes, accuracy with parallel and with alternating co-attention is at "
-    "least 0.8, and at least 0.2 above that of the image alone, of the question alone and of the means of both; on the mean "
-    "of all seeds."
+    "least 0.8, and at least 0.2 above that of the image alone, of the question alone and of the means of both; on the "
+    "mean of all seeds."
 )
 UPDATES, QUICK, RATE = 4000, 400, 0.002
 TASK = ScenesSettings()

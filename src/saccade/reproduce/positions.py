@@ -14,8 +14,8 @@ from saccade.reproduce.finding import Advanced, Finding
 CLAIM = "For any fixed offset k, PE(pos + k) is a linear function of PE(pos) (Vaswani et al. 2017, §3.5)."
 RULE = (
     "Turning each pair of sine and cosine by k times its frequency, a linear map that does not know pos, gives "
-    "PE(pos + k) with a relative error of at most 0.0001, for every k from 1 to 64 and positions 200 to 399. For random "
-    "vectors there is no such map: the best one on positions 0 to 199 is off by at least 0.5 there. On the mean of all "
+    "PE(pos + k) with a relative error of at most 0.0001, for every k from 1 to 64 and positions 200 to 399. For "
+    "random vectors there is no such map: the best one on positions 0 to 199 is off by at least 0.5 there. On the mean of all "
     "seeds."
 )
 UPDATES, QUICK = 7, 3
