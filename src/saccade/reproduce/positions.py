@@ -15,8 +15,8 @@ CLAIM = "For any fixed offset k, PE(pos + k) is a linear function of PE(pos) (Va
 RULE = (
     "Turning each pair of sine and cosine by k times its frequency, a linear map that does not know pos, gives "
     "PE(pos + k) with a relative error of at most 0.0001, for every k from 1 to 64 and positions 200 to 399. For "
-    "random vectors there is no such map: the best one on positions 0 to 199 is off by at least 0.5 there. On the mean of all "
-    "seeds."
+    "random vectors there is no such map: the best one on positions 0 to 199 is off by at least 0.5 there. On the "
+    "mean of all seeds."
 )
 UPDATES, QUICK = 7, 3
 """How many offsets, each twice the one before, from 1 on."""
