@@ -6,12 +6,12 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from saccade.data.captions import CaptionBatch, Images, collate_captions
 from saccade.engines.captions import CaptionEngine
 from saccade.errors import ModelError
-from saccade.models.captioner import AnyCaptioner, captioner
+from saccade.models.captioner import AnyCaptioner, RecurrentCaptioner, captioner
 from saccade.models.captioner_settings import CaptionerSettings
 from saccade.nn.capture import capture
 from saccade.search.settings import SearchSettings
@@ -183,6 +183,15 @@ def test_a_state_of_images_is_that_of_images_alone():
     torch.testing.assert_close(model.encode(Images(batch.images)).values, model.encode(batch).values, **EXACT)
 
 
+class Plain(nn.Module):
+    """Cells as they are: any module that gives a grid will do."""
+
+    d_image = 8
+
+    def forward(self, images: Tensor) -> Tensor:
+        return images
+
+
 def in_order(random: np.random.Generator, count: int) -> CaptionBatch:
     """Three cells, each with one of five letters and its place, to be named in order: a mean cannot tell the order."""
     letters = random.integers(0, 5, size=(count, 3))
@@ -194,7 +203,7 @@ def in_order(random: np.random.Generator, count: int) -> CaptionBatch:
 def test_attention_learns_the_order_that_a_mean_does_not_know(attention: str, least: float, most: float):
     torch.manual_seed(1)
     settings = CaptionerSettings(attention=attention, d_model=32, dropout=0.0, coverage=0.0)  # type: ignore[arg-type]
-    model, random = captioner(settings, 9, 8), np.random.default_rng(1)
+    model, random = RecurrentCaptioner(settings, Plain(), 9), np.random.default_rng(1)
     learner, optimizer = CaptionLearner(model).train(), torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(250):
         batch = in_order(random, 32)
