@@ -1,6 +1,8 @@
 """Runs any model with torch: sources sorted by length, batched by tokens, answered in the order they came."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -16,14 +18,17 @@ from saccade.engines.engine import Advanced, Ids, Traced, cut
 from saccade.errors import ModelError
 from saccade.models.build import Model, build
 from saccade.models.settings import ModelSettings
-from saccade.nn.capture import capture
+from saccade.nn.capture import capture, listener
+from saccade.nn.machine import keep_freed_memory, one_thread_each
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import BOS, EOS, PAD
 from saccade.trace.trace import KINDS, Kind, Layer, Matrix
 
-BATCH_TOKENS = 2048
+Found = list[list[Hypothesis]]
+
+BATCH_TOKENS = 4096
 TRACE_TOKENS = 512  # fewer, as the weights of all layers and heads are kept
 
 
@@ -39,9 +44,9 @@ class TorchEngine:
         tokenizers = directory.tokenizers
         model = build(directory.description.model, len(tokenizers.source), len(tokenizers.target))
         fill(model, directory.parameters(), origin=str(directory.path))
+        keep_freed_memory()
         return cls(model.to(device).eval())
 
-    @torch.inference_mode()
     def translate(
         self,
         sources: Sequence[Ids],
@@ -51,19 +56,12 @@ class TorchEngine:
     ) -> list[list[Hypothesis]]:
         """The best hypotheses of each source, the best first. `advanced` is told how many more are done."""
         found: dict[int, list[Hypothesis]] = {}
+        threads = _threads(self._device)
+        batches = list(_by_length([len(source) for source in sources], BATCH_TOKENS // settings.beam, threads))
         with _evaluating(self.model):
-            for rows in _by_length([len(source) for source in sources], BATCH_TOKENS // settings.beam):
-                chosen = [sources[row] for row in rows]
-                memory = self.model.encode(collate_sources(chosen).to(self._device))
-                hypotheses = search(
-                    self.model,
-                    memory,
-                    limits=torch.tensor([settings.limit(len(source)) for source in chosen], device=self._device),
-                    bos=BOS,
-                    eos=EOS,
-                    settings=settings,
-                    banned=(PAD, BOS),
-                )
+            for rows, hypotheses in _in_threads(
+                lambda rows: self._search([sources[row] for row in rows], settings), batches, threads
+            ):
                 found.update(zip(rows, hypotheses, strict=True))
                 advanced(len(rows))
         return [found[row] for row in range(len(sources))]
@@ -117,6 +115,19 @@ class TorchEngine:
                 "Weights were asked for, but this model has no attention: its decoder reads the source as one vector. "
                 'Train a model with another model.attention.positions, such as "global", to see where it looks.'
             )
+
+    @torch.inference_mode()
+    def _search(self, sources: Sequence[Ids], settings: SearchSettings) -> list[list[Hypothesis]]:
+        """The hypotheses of one batch."""
+        return search(
+            self.model,
+            self.model.encode(collate_sources(sources).to(self._device)),
+            limits=torch.tensor([settings.limit(len(source)) for source in sources], device=self._device),
+            bos=BOS,
+            eos=EOS,
+            settings=settings,
+            banned=(PAD, BOS),
+        )
 
     @property
     def _device(self) -> torch.device:
@@ -174,10 +185,37 @@ def _evaluating(model: Model) -> Iterator[None]:
         model.train(was_training)
 
 
-def _by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Batches of positions, longest first, so that memory runs out at once or never."""
+def _by_length(lengths: Sequence[int], batch_tokens: int, threads: int = 1) -> Iterator[list[int]]:
+    """Batches of positions, longest first, so that memory runs out at once or never; small enough that every thread has
+    some.
+    """
     order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
+    batch_tokens = min(batch_tokens, math.ceil((sum(lengths) + len(lengths)) / threads))
     while order:
         rows = max(1, batch_tokens // (lengths[order[0]] + 1))
         yield order[:rows]
         order = order[rows:]
+
+
+def _threads(device: torch.device) -> int:
+    """How many batches are searched side by side: on a CPU, one for each thread that torch may use.
+
+    What a beam adds up in a step is too little to share out. Whoever listens to weights hears them in order.
+    """
+    return 1 if device.type != "cpu" or listener() else torch.get_num_threads()
+
+
+def _in_threads(
+    find: Callable[[list[int]], Found], batches: Sequence[list[int]], threads: int
+) -> Iterator[tuple[list[int], Found]]:
+    """Each batch, in order, with what was found for it by one of so many threads."""
+    if threads == 1:
+        yield from ((rows, find(rows)) for rows in batches)
+        return
+    pool = ThreadPoolExecutor(min(threads, len(batches) or 1), thread_name_prefix="search")
+    with one_thread_each():
+        try:
+            pending = [pool.submit(find, rows) for rows in batches]
+            yield from zip(batches, (future.result() for future in pending), strict=True)
+        finally:
+            pool.shutdown(cancel_futures=True)  # whoever presses Ctrl-C waits for no more than has begun

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -11,6 +12,7 @@ from saccade.data.batch import Batch, Sources
 from saccade.models.encoder_decoder import EncoderDecoder
 from saccade.models.settings import TransformerSettings
 from saccade.nn.attention import Memory
+from saccade.nn.capture import listener
 from saccade.nn.positions import Positions
 from saccade.nn.transformer import DecoderLayer, EncoderLayer, LayerShape
 
@@ -20,9 +22,11 @@ class TransformerState:
     """What decoding carries from step to step, a memory for every decoder layer."""
 
     source: tuple[Memory, ...]
-    """The encoder's states as each layer's cross-attention sees them; never changes."""
+    """The encoder's states as each layer's cross-attention sees them, once a sentence; never changes."""
     said: tuple[Memory, ...]
-    """The target so far as each layer's self-attention sees it; grows by one key a step."""
+    """The target so far as each layer's self-attention sees it, for every row; grows by one key a step."""
+    width: int = 1
+    """How many rows each sentence has, which stand together."""
 
     @property
     def length(self) -> int:
@@ -88,17 +92,20 @@ class Transformer(EncoderDecoder[Memory, TransformerState]):
         """Read one token a row; only its own keys and values are new."""
         states = self._embed(self.target_embedding, last[:, None], start=state.length)
         said = []
-        for layer, source, past in zip(self._decoder, state.source, state.said, strict=True):
+        # Whoever listens is told of every row by itself.
+        sources = (memory.repeat(state.width) for memory in state.source) if listener() else state.source
+        for layer, source, past in zip(self._decoder, sources, state.said, strict=True):
             states, now = layer(states, source, past)
             said.append(now)
-        return self.decoder_norm(states)[:, 0], TransformerState(state.source, tuple(said))
+        return self.decoder_norm(states)[:, 0], TransformerState(state.source, tuple(said), state.width)
 
     def pick(self, state: TransformerState, rows: Int[Tensor, " picked"]) -> TransformerState:
-        """The state of these rows, in this order."""
-        return TransformerState(
-            tuple(memory.pick(rows) for memory in state.source),
-            tuple(memory.pick(rows) for memory in state.said),
-        )
+        """The state of these rows, in this order. Sources are copied only where sentences are left out."""
+        sentences, width = _together(rows // state.width)
+        source = state.source
+        if sentences.tolist() != list(range(source[0].keys.shape[0])):
+            source = tuple(memory.pick(sentences) for memory in source)
+        return TransformerState(source, tuple(memory.pick(rows) for memory in state.said), width)
 
     @property
     def _decoder(self) -> Iterable[DecoderLayer]:
@@ -114,3 +121,10 @@ class Transformer(EncoderDecoder[Memory, TransformerState]):
 def _nothing_like(memory: Memory) -> Memory:
     """A memory of the same make, without a single key."""
     return Memory(memory.keys[..., :0, :], memory.values[..., :0, :])
+
+
+def _together(sentences: Int[Tensor, " rows"]) -> tuple[Int[Tensor, " sentences"], int]:
+    """The sentences of rows, each once if all have equally many rows that stand together; and how many."""
+    each, counts = torch.unique_consecutive(sentences, return_counts=True)
+    width = int(counts[0]) if len(counts) else 1
+    return (each, width) if bool((counts == width).all()) else (sentences, 1)
