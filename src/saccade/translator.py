@@ -1,9 +1,9 @@
 """Text in, translation out: normalise → tokenize → search → tokens → text. What most users import."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from itertools import repeat
+from itertools import islice, repeat
 from pathlib import Path
 from typing import get_args, overload
 
@@ -113,13 +113,18 @@ class Translator:
         real = [row for row, source in enumerate(sources) if source]
         advanced(len(texts) - len(real))
         found = self.engine.translate([sources[row] for row in real], search or self.search, advanced=advanced)
-        traced: Iterator[Traced | None] = repeat(None)
+        written = [(row, each) for row, several in zip(real, found, strict=True) for each in several]
+        decoded = self.directory.tokenizers.target.decode_many([each.ids for _, each in written])
+        traced: Iterable[Traced | None] = repeat(None, len(written))
         if attention:
-            pairs = [(sources[row], each.ids) for row, several in zip(real, found, strict=True) for each in several]
-            traced = iter(self.engine.trace([source for source, _ in pairs], [target for _, target in pairs]))
+            traced = self.engine.trace([sources[row] for row, _ in written], [each.ids for _, each in written])
+        said = (
+            self._translation(texts[row], each, text, heard)
+            for (row, each), text, heard in zip(written, decoded, traced, strict=True)
+        )
         translations = [Translation(text, "") for text in texts]
         for row, hypotheses in zip(real, found, strict=True):
-            best, *others = (self._translation(texts[row], each, next(traced)) for each in hypotheses)
+            best, *others = islice(said, len(hypotheses))
             translations[row] = replace(best, alternatives=tuple(others), notes=self._notes(sources[row]))
         return translations
 
@@ -175,23 +180,25 @@ class Translator:
         """How this model translates unless told otherwise."""
         return self.directory.description.search
 
-    def _translation(self, source: str, hypothesis: Hypothesis, traced: Traced | None) -> Translation:
-        tokenizers = self.directory.tokenizers
-        text, spans = tokenizers.target.decode_with_spans(hypothesis.ids)
-        tokens = _pieces(tokenizers.target, hypothesis.ids, text, spans, ends=hypothesis.finished)
-        attention = None
-        if traced is not None:
-            _, read = _tokens(tokenizers.source, source)
-            attention = self._attention(read, tokens, traced.first(len(tokens)))
-            attention = replace(attention, score=hypothesis.score, log_prob=hypothesis.log_prob)
+    def _translation(self, source: str, hypothesis: Hypothesis, text: str, traced: Traced | None) -> Translation:
+        pieces = self.directory.tokenizers.target.pieces
         return Translation(
             source=source,
             text=text,
             score=hypothesis.score,
             log_prob=hypothesis.log_prob,
-            tokens=tokens.tokens[: len(hypothesis.ids)],
-            attention=attention,
+            tokens=tuple(pieces[id] for id in hypothesis.ids),
+            attention=None if traced is None else self._attended(source, hypothesis, traced),
         )
+
+    def _attended(self, source: str, hypothesis: Hypothesis, traced: Traced) -> AttentionTrace:
+        """What was attended to while the hypothesis was written."""
+        tokenizers = self.directory.tokenizers
+        _, read = _tokens(tokenizers.source, source)
+        text, spans = tokenizers.target.decode_with_spans(hypothesis.ids)
+        tokens = _pieces(tokenizers.target, hypothesis.ids, text, spans, ends=hypothesis.finished)
+        attention = self._attention(read, tokens, traced.first(len(tokens)))
+        return replace(attention, score=hypothesis.score, log_prob=hypothesis.log_prob)
 
     def _attention(self, source: Tokens, target: Tokens, traced: Traced) -> AttentionTrace:
         return AttentionTrace(
@@ -222,7 +229,7 @@ def _tokens(tokenizer: Tokenizer, text: str) -> tuple[tuple[int, ...], Tokens]:
 def _pieces(
     tokenizer: Tokenizer, ids: Iterable[int], text: str, spans: tuple[Span, ...], *, ends: bool = True
 ) -> Tokens:
-    pieces = tuple(tokenizer.piece(id) for id in ids)
+    pieces = tuple(tokenizer.pieces[id] for id in ids)
     if not ends:
         return Tokens(pieces, text, spans)
     return Tokens((*pieces, SPECIALS[EOS]), text, (*spans, (len(text), len(text))))
