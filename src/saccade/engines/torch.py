@@ -28,7 +28,8 @@ from saccade.trace.trace import KINDS, Kind, Layer, Matrix
 
 Found = list[list[Hypothesis]]
 
-BATCH_TOKENS = 4096
+BATCH_TOKENS = 4096  # read by all prefixes of a beam together
+SCORE_TOKENS = 2048  # fewer, as the logits of all positions are there at once
 TRACE_TOKENS = 512  # fewer, as the weights of all layers and heads are kept
 
 
@@ -71,7 +72,7 @@ class TorchEngine:
         """log p(target | source) of each pair, the end of sentence included."""
         found: dict[int, float] = {}
         with _evaluating(self.model):
-            for rows, batch in self._pairs(sources, targets, BATCH_TOKENS):
+            for rows, batch in self._pairs(sources, targets, SCORE_TOKENS):
                 found.update(zip(rows, self._log_probs(batch).sum(dim=1).tolist(), strict=True))
         return [found[row] for row in range(len(sources))]
 
