@@ -7,7 +7,7 @@ from hypothesis import settings as sometimes
 from hypothesis import strategies as st
 
 from saccade.search.beam import Beam, _rank
-from saccade.search.blocks import BLOCK, WORTH, top_by_blocks
+from saccade.search.blocks import BLOCK, WORTH, likeliest_token, top_by_blocks
 
 LARGE = BLOCK * 40
 COUNT = 10
@@ -69,3 +69,19 @@ def test_equals_at_the_cut_are_left_to_the_slow_way():
 def test_a_small_vocabulary_is_sorted_at_once():
     log_probs = torch.randn(1, BLOCK * (WORTH - 1), generator=torch.Generator().manual_seed(1))
     assert top_by_blocks(torch.zeros(1, 1), log_probs, COUNT, BANNED) is None
+
+
+@sometimes(max_examples=60)
+@given(
+    seed=st.integers(0, 10**6),
+    vocab=st.sampled_from([5, BLOCK, BLOCK + 1, 5 * BLOCK - 1]),
+    likes_banned=st.booleans(),
+    few_values=st.booleans(),
+)
+def test_the_likeliest_token_is_that_of_max(seed: int, vocab: int, likes_banned: bool, few_values: bool):
+    log_probs = torch.randn(6, vocab, generator=torch.Generator().manual_seed(seed))
+    if few_values:  # so that many are equal
+        log_probs = log_probs.round()
+    log_probs[:, BANNED] += 9.0 if likes_banned else -9.0
+    expected = log_probs.index_fill(1, BANNED, -torch.inf).max(dim=1).indices
+    assert torch.equal(likeliest_token(log_probs, BANNED), expected)

@@ -7,6 +7,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from saccade.protocol import Decodes, Memory, State
+from saccade.search.blocks import likeliest_token
 from saccade.search.history import End, History
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.settings import SearchSettings
@@ -37,8 +38,8 @@ def greedy(
 
     for number in range(max(limits.tolist(), default=0)):
         said, state = model.step(last, state)
-        best, last = said.index_fill(1, never, -torch.inf).max(dim=1)
-        log_probs = log_probs + best
+        last = likeliest_token(said, never)
+        log_probs = log_probs + said.gather(1, last[:, None])[:, 0]
 
         ended = (last == eos) | (limits[sentences] == number + 1)
         for row in ended.nonzero().flatten().tolist():
