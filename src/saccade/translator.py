@@ -231,11 +231,12 @@ class Translator:
         )
         found: list[Hypothesis] = []
 
-        def written() -> Iterator[int]:
+        def noted() -> Iterator[int]:
             found.append((yield from tokens))
 
-        yield from text_pieces(self.directory.tokenizers.target, written())
-        translation = self._translation(text, found[0], None)
+        target = self.directory.tokenizers.target
+        yield from text_pieces(target, noted())
+        translation = self._translation(text, found[0], target.decode(found[0].ids), None)
         remarks = self._writer.remarks(translation.text, demand)
         return replace(translation, notes=(*self._too_long(len(source)), *remarks))
 
@@ -298,23 +299,25 @@ class Translator:
         """How this model translates unless told otherwise."""
         return self.directory.description.search
 
-    def _translation(self, source: str, hypothesis: Hypothesis, traced: Traced | None) -> Translation:
-        tokenizers = self.directory.tokenizers
-        text, spans = tokenizers.target.decode_with_spans(hypothesis.ids)
-        tokens = _pieces(tokenizers.target, hypothesis.ids, text, spans, ends=hypothesis.finished)
-        attention = None
-        if traced is not None:
-            _, read = _tokens(tokenizers.source, source)
-            attention = self._attention(read, tokens, traced.first(len(tokens)))
-            attention = replace(attention, score=hypothesis.score, log_prob=hypothesis.log_prob)
+    def _translation(self, source: str, hypothesis: Hypothesis, text: str, traced: Traced | None) -> Translation:
+        pieces = self.directory.tokenizers.target.pieces
         return Translation(
             source=source,
             text=text,
             score=hypothesis.score,
             log_prob=hypothesis.log_prob,
-            tokens=tokens.tokens[: len(hypothesis.ids)],
-            attention=attention,
+            tokens=tuple(pieces[id] for id in hypothesis.ids),
+            attention=None if traced is None else self._attended(source, hypothesis, traced),
         )
+
+    def _attended(self, source: str, hypothesis: Hypothesis, traced: Traced) -> AttentionTrace:
+        """What was attended to while the hypothesis was written."""
+        tokenizers = self.directory.tokenizers
+        _, read = _tokens(tokenizers.source, source)
+        text, spans = tokenizers.target.decode_with_spans(hypothesis.ids)
+        tokens = _pieces(tokenizers.target, hypothesis.ids, text, spans, ends=hypothesis.finished)
+        attention = self._attention(read, tokens, traced.first(len(tokens)))
+        return replace(attention, score=hypothesis.score, log_prob=hypothesis.log_prob)
 
     def _attention(self, source: Tokens, target: Tokens, traced: Traced) -> AttentionTrace:
         return AttentionTrace(
@@ -382,17 +385,18 @@ class Translator:
         )
         if asked.mbr is not None:
             found = [self._by_risk(several, asked.mbr)[: asked.search.n_best] for several in found]
-        traced: Iterator[Traced | None] = repeat(None)
+        written = [(reading, each) for (_, reading, _), several in zip(read, found, strict=True) for each in several]
+        decoded = self.directory.tokenizers.target.decode_many([each.ids for _, each in written])
+        traced: Iterable[Traced | None] = repeat(None, len(written))
         if asked.attention:
-            pairs = [
-                (reading.ids, each.ids)
-                for (_, reading, _), several in zip(read, found, strict=True)
-                for each in several
-            ]
-            traced = iter(self.engine.trace([source for source, _ in pairs], [target for _, target in pairs]))
+            traced = self.engine.trace([reading.ids for reading, _ in written], [each.ids for _, each in written])
+        said = (
+            self._translation(reading.part.text, each, text, heard)
+            for (reading, each), text, heard in zip(written, decoded, traced, strict=True)
+        )
         translations = [Translation(reading.part.text, "" if reading.ids else reading.left) for reading, _ in parts]
-        for (row, reading, _), hypotheses in zip(read, found, strict=True):
-            best, *others = (self._translation(reading.part.text, each, next(traced)) for each in hypotheses)
+        for (row, _, _), hypotheses in zip(read, found, strict=True):
+            best, *others = islice(said, len(hypotheses))
             translations[row] = replace(best, alternatives=tuple(others))
         return translations
 
@@ -518,7 +522,7 @@ def _tokens(tokenizer: Tokenizer, text: str) -> tuple[tuple[int, ...], Tokens]:
 def _pieces(
     tokenizer: Tokenizer, ids: Iterable[int], text: str, spans: tuple[Span, ...], *, ends: bool = True
 ) -> Tokens:
-    pieces = tuple(tokenizer.piece(id) for id in ids)
+    pieces = tuple(tokenizer.pieces[id] for id in ids)
     if not ends:
         return Tokens(pieces, text, spans)
     return Tokens((*pieces, SPECIALS[EOS]), text, (*spans, (len(text), len(text))))

@@ -96,3 +96,36 @@ def test_wrong_options(words: list[str], saccade):
     ended = saccade("bench", "train", *words)
     assert (ended.code, ended.stdout) == (2, "")
     assert words[0] in ended.stderr
+
+
+def test_our_translating_beside_others(saccade, trained: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    from saccade.benchmark import decoding
+
+    monkeypatch.setattr(decoding, "find_spec", lambda name: None)  # as where there is no torch
+    monkeypatch.setattr(decoding, "SINGLES", 2)
+    ended = saccade(
+        *("bench", "decode", "--model", trained / "run", "--sentences", "20", "--windows", "2"),
+        *("--source", trained / "train.en", "--reference", trained / "train.de", "--json", tmp_path / "figures.json"),
+    )
+    assert ended.code == 0, ended.stderr
+    columns, *rows = table(ended.stdout)
+    assert columns == list(decoding.COLUMNS)
+    assert [row[0] for row in rows[:4]] == [
+        "CTranslate2 by hand, float32",
+        "saccade, float32",
+        "CTranslate2 by hand, int8",
+        "saccade, int8",
+    ]
+    assert [row[2] for row in rows[:4:2]] == ["1.00 (1.00–1.00)"] * 2
+    assert {row[8] for row in rows[:4]} == {"0.00"}, "two words have no four in a row, whoever translates them"
+    assert "### greedy" in ended.stdout
+    assert "20 sentences, train.en" in ended.stdout
+    figures = json.loads((tmp_path / "figures.json").read_text("utf-8"))
+    assert [each["beam"] for each in figures["contestants"]] == [5] * 4 + [1] * 4
+    assert all(len(each["seconds"]) == 2 for each in figures["contestants"])
+
+
+def test_a_reference_without_its_source(saccade, trained: Path):
+    ended = saccade("bench", "decode", "--model", trained / "run", "--reference", trained / "train.de")
+    assert (ended.code, ended.stdout) == (2, "")
+    assert "--reference goes with --source" in ended.stderr

@@ -96,6 +96,30 @@ print(saccade.load("model").translate("a dog").text)
     assert without_torch.run_python("-c", code).stdout.rstrip("\n") == one
 
 
+def test_translating_loads_only_what_it_needs(without_torch, work: Path):
+    """The first translation of a process comes half a second after its start because of it."""
+    code = """
+import runpy, sys
+sys.argv = ["saccade", "translate", "--model", "model"]
+try:
+    runpy.run_module("saccade", run_name="__main__")
+except SystemExit as end:
+    heavy = ("sacrebleu", "lxml", "resvg_py", "yaml", "ctranslate2.specs", "ctranslate2.converters")
+    print(end.code, [name for name in heavy if name in sys.modules])
+"""
+    result = without_torch.run_python("-c", code, stdin="a dog\n")
+    assert (result.stderr, result.stdout.splitlines()[-1]) == ("", "0 []")
+
+
+def test_racing_decoders_works(without_torch, work: Path):
+    words = ("--model", "model", "--sentences", "20", "--windows", "1", "--source", "train.en")
+    result = without_torch.run("bench", "decode", *words)
+    assert result.returncode == 0, result.stderr
+    names = [line.split("|")[1].strip() for line in result.stdout.splitlines() if line.startswith("| ")]
+    ours = ["CTranslate2 by hand, float32", "saccade, float32", "CTranslate2 by hand, int8", "saccade, int8"]
+    assert [name for name in names if name[:1].isalpha()] == ours * 2
+
+
 def test_evaluating_a_model_works(without_torch, work: Path):
     result = without_torch.run("evaluate", "-m", "model", "--source", "valid.en", "--reference", "valid.de")
     assert (result.returncode, result.stderr) == (0, "")

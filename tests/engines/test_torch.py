@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from saccade.engines.torch import _by_length, fill
+from saccade.engines import torch as module
+from saccade.engines.torch import TorchEngine, _by_length, _in_threads, fill
 from saccade.errors import ModelError
 from saccade.models.build import Model, build
 from saccade.models.settings import TransformerSettings
+from saccade.search.hypothesis import Hypothesis
+from saccade.search.settings import SearchSettings
 from saccade.training.checkpoint import parameters
 
 
@@ -60,3 +63,35 @@ def test_batches_hold_every_row_once_the_longest_first():
     assert batches[0] == [5], "longer than a batch, it has one of its own"
     assert all(len(rows) == 1 or len(rows) * (lengths[rows[0]] + 1) <= 20 for rows in batches)
     assert [lengths[row] for rows in batches for row in rows] == sorted(lengths, reverse=True)
+
+
+def test_every_thread_has_a_batch():
+    assert [len(rows) for rows in _by_length([3] * 10, batch_tokens=1000, threads=2)] == [5, 5]
+    assert list(_by_length([3], batch_tokens=1000, threads=4)) == [[0]]
+    assert list(_by_length([], batch_tokens=1000, threads=4)) == []
+
+
+def test_threads_change_nothing(model: Model, monkeypatch: pytest.MonkeyPatch):
+    """Batches that several threads search at once are answered in order."""
+    monkeypatch.setattr(module, "BATCH_TOKENS", 24)
+    engine, sources, settings = TorchEngine(model.eval()), [[4, 5] * n for n in range(9)], SearchSettings(beam=2)
+    found = []
+    for threads in (1, 3):
+        monkeypatch.setattr(module, "_threads", lambda device, threads=threads: threads)
+        done: list[int] = []
+        found.append(engine.translate(sources, settings, advanced=done.append))
+        assert sum(done) == 9
+    assert [[each.ids for each in several] for several in found[0]] == [
+        [each.ids for each in several] for several in found[1]
+    ]
+
+
+def test_what_fails_in_a_thread_fails_here():
+    before = torch.get_num_threads()
+
+    def fail(rows: list[int]) -> list[list[Hypothesis]]:
+        raise RuntimeError(f"of {rows}")
+
+    with pytest.raises(RuntimeError, match=r"of \[3\]"):
+        list(_in_threads(fail, [[3], [4], [5]], threads=2))
+    assert torch.get_num_threads() == before

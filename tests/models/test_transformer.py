@@ -107,3 +107,36 @@ def test_without_an_output_bias_nothing_is_copied():
     hidden = model(BATCH)
     states, output = model.readout(hidden)
     assert (states is hidden, output is model.output_weight) == (True, True)
+
+
+def test_rows_of_a_sentence_share_its_source():
+    model = Transformer(TransformerSettings(**SIZES), 9, 9).eval()
+    state = model.pick(model.start(model.encode(BATCH)), torch.tensor([0, 0, 0, 1, 1, 1]))
+    assert (len(state.source[0].keys), state.width) == (2, 3)
+    reordered = model.pick(state, torch.tensor([2, 0, 2, 3, 3, 5]))
+    assert reordered.source is state.source, "nothing is copied while all sentences go on"
+    second = model.pick(reordered, torch.tensor([3, 5]))
+    assert (len(second.source[0].keys), second.width) == (1, 2)
+
+
+@torch.inference_mode()
+def test_rows_may_be_picked_in_any_way():
+    """Each row says what it would say alone, whether or not the rows of its sentence stand together."""
+    torch.manual_seed(1)
+    model = Transformer(TransformerSettings(**SIZES), 9, 9).double().eval()
+
+    def alone(sentence: int, written: list[int]) -> torch.Tensor:
+        one = collate([[[4, 5, 6], [7]][sentence]], [[]])
+        state = model.start(model.encode(one))
+        for token in written:
+            said, state = model.step(torch.tensor([token]), state)
+        return said[0]
+
+    rows = [(0, []), (1, [])]
+    state = model.start(model.encode(BATCH))
+    for step, picked in enumerate([[0, 0, 1, 1], [1, 0, 2, 2], [0, 1, 1, 3], [3, 0, 1, 2, 0], [4, 1], [0, 0]]):
+        state = model.pick(state, torch.tensor(picked))
+        last = [4 + (place + step) % 5 for place in range(len(picked))]
+        rows = [(rows[row][0], [*rows[row][1], token]) for row, token in zip(picked, last, strict=True)]
+        said, state = model.step(torch.tensor(last), state)
+        torch.testing.assert_close(said, torch.stack([alone(*row) for row in rows]), rtol=0.0, atol=1e-12)

@@ -12,10 +12,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from saccade.benchmark.work import DROPS, Drops, Work
 from saccade.errors import SaccadeError
+
+if TYPE_CHECKING:
+    from saccade.benchmark.sentences import Sentences
 
 SGEMM_SECONDS = 1.0
 PATIENCE = 10.0
@@ -94,7 +97,7 @@ def peers(work: Work, directory: Path) -> list[Contestant]:
 class Racer:
     """A contestant's process, from its start until it has ended."""
 
-    def __init__(self, contestant: Contestant, work: Work) -> None:
+    def __init__(self, contestant: Contestant, work: "Work | Sentences") -> None:
         self.contestant, self.name = contestant, contestant.name
         self._log = work.directory / f"{contestant.name} {contestant.drops}.log"
         threads = str(work.threads)
@@ -140,10 +143,14 @@ class Racer:
 
     def turn(self, seconds: float) -> Turn:
         """Let it train for so long."""
+        return Turn(**self.ask(str(seconds)))
+
+    def ask(self, line: str) -> dict[str, Any]:
+        """Give it a turn; what it answers."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # that there is no answer says more
-            print(seconds, file=self._process.stdin, flush=True)
-        return Turn(**self._answer())
+            print(line, file=self._process.stdin, flush=True)
+        return self._answer()
 
     def _answer(self) -> dict[str, Any]:
         assert self._process.stdout is not None
@@ -178,14 +185,14 @@ def race(
         turns: dict[Racer, list[Turn]] = {}
         for contestant in contestants:
             told(f"{contestant.name} (dropout: {DROPS[contestant.drops]}) warms up")
-            with _forgiven(contestant, told):
+            with forgiven(contestant, told):
                 racer = stack.enter_context(Racer(contestant, work))
                 racer.warm_up()
                 racing.append(racer)
         for number in range(windows):
             peak = max(peak, measure.turn(SGEMM_SECONDS).rate)
             for racer in racing if number % 2 == 0 else racing[::-1]:
-                with _forgiven(racer.contestant, told):
+                with forgiven(racer.contestant, told):
                     turn = racer.turn(seconds)
                     turns.setdefault(racer, []).append(turn)
                     told(f"window {number + 1} of {windows}: {racer.name} {turn.rate:,.0f} tokens/s")
@@ -194,7 +201,8 @@ def race(
 
 
 @contextmanager
-def _forgiven(contestant: Contestant, told: Callable[[str], None]) -> Iterator[None]:
+def forgiven(contestant: Contestant, told: Callable[[str], None]) -> Iterator[None]:
+    """One that may fail and does is told, and the race goes on."""
     try:
         yield
     except ContestantFailed as error:

@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -18,11 +19,12 @@ COLUMNS = ("", "dropout", "tokens/s", "× plain", "tokens/update", "peak MiB", "
 TRICK_COLUMNS = ("without", "tokens/s", "gain of having it", "peak MiB", "memory saved, MiB")
 
 
-def machine() -> str:
-    """What was measured, and on what."""
+def machine(*programs: str) -> str:
+    """What was measured, and on what; with the versions of these programs where they are installed."""
     policy = os.environ.get("OMP_WAIT_POLICY", "PASSIVE")
+    installed = ", ".join(f"{name} {version(name)}" for name in programs if find_spec(name))
     return (
-        f"{_processor()}, {os.cpu_count()} cores; torch {version('torch')}; OMP_WAIT_POLICY={policy}; "
+        f"{_processor()}, {os.cpu_count()} cores{_load()}; {installed}; OMP_WAIT_POLICY={policy}; "
         f"saccade {commit()}; {time.strftime('%-d %B %Y')}"
     )
 
@@ -143,3 +145,8 @@ def _processor() -> str:
         return platform.processor() or platform.machine()
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.machine()
+
+
+def _load() -> str:
+    """How busy it was just before, where the system tells it."""
+    return f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""

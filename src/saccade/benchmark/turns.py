@@ -48,10 +48,14 @@ class Turns:
 
     def wait(self) -> float:
         """The seconds of the next turn. When there is none, the process ends."""
+        return float(self.line())
+
+    def line(self) -> str:
+        """What the next turn is to be. When there is none, the process ends."""
         line = sys.stdin.readline()
         if not line:
             raise SystemExit(0)
-        return float(line)
+        return line
 
     def answer(self, **what: Any) -> None:
         """A line to whoever gives the turns."""

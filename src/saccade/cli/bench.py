@@ -13,7 +13,11 @@ from saccade.benchmark.corpus import lay_out
 from saccade.benchmark.race import Contestant, Result
 from saccade.benchmark.work import SIZES, Drops, Work
 from saccade.cli.console import note, print_result
+from saccade.cli.options import ModelPath
+from saccade.directory import ModelDirectory
 from saccade.errors import DataError, OutputExists, need_torch
+from saccade.interop.ctranslate2 import transformer
+from saccade.text.formats.opening import check_readable
 
 PLAIN: tuple[Drops, ...] = ("everywhere", "paper")
 """The first is what all are held against: torch.nn.Transformer as it comes."""
@@ -88,6 +92,61 @@ def tricks(size: Size = "tiny", windows: Windows = 5, seconds: Seconds = 10.0, j
     _measure(contestants, report.tricks_table, size, windows, seconds, json_file)
 
 
+@app.command()
+def decode(
+    model: ModelPath,
+    sentences: Annotated[int, typer.Option("--sentences", min=20, help="How many sentences are translated.")] = 1000,
+    windows: Windows = 3,
+    source: Annotated[
+        Path | None,
+        typer.Option("--source", help="Sentences in the model's language, a line each. Multi30k's unless given."),
+    ] = None,
+    reference: Annotated[
+        Path | None, typer.Option("--reference", help="Their translations, line by line, to compute BLEU with.")
+    ] = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Compare our translating with CTranslate2 driven by hand and with Hugging Face's generate, text to text.
+
+    All have the same model, which must be a trained Transformer: one that is not knows no end, and its speed says
+    nothing. Contestants take turns in processes of their own. Without --source the sentences are Multi30k's where
+    SACCADE_DATA is set, else generated. docs/speed.md tells what is the same for all.
+
+    Examples: `saccade bench decode --model runs/en-de`
+
+    `saccade bench decode --model runs/fr-en --source news.fr --reference news.en --sentences 5000`
+    """
+    from saccade.benchmark import decoding
+    from saccade.benchmark.sentences import lay_out as lay_out_sentences
+
+    _refuse_existing(json_file)
+    if reference is not None and source is None:
+        raise typer.BadParameter("--reference goes with --source, whose lines it translates")
+    for path in filter(None, (source, reference)):
+        check_readable(path)
+    opened = ModelDirectory.open(model)
+    transformer(opened)
+    machine = report.machine("ctranslate2", "torch", "transformers")
+    print_result(f"{machine}\n")
+    with tempfile.TemporaryDirectory(prefix="saccade-bench-") as directory:
+        work = lay_out_sentences(Path(directory), opened, sentences, source, reference)
+        results = decoding.race(decoding.field(work), work, windows=windows, told=note)
+        for beam in decoding.BEAMS:
+            print_result(f"{decoding.table(results, work, beam)}\n")
+        figures = decoding.as_table(results, work)
+    if json_file is not None:
+        _write(json_file, {"machine": machine, **figures})
+
+
+def _refuse_existing(json_file: Path | None) -> None:
+    if json_file is not None and json_file.exists():
+        raise OutputExists(f"{json_file} exists already. Remove it or name another file; nothing was measured.")
+
+
+def _write(json_file: Path, figures: dict[str, Any]) -> None:
+    json_file.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 def _measure(
     contestants: Callable[[Work], list[Contestant]],
     table: Callable[[Sequence[Result], Work, float], str],
@@ -97,9 +156,9 @@ def _measure(
     json_file: Path | None,
 ) -> None:
     need_torch("`saccade bench`")
-    if json_file is not None and json_file.exists():
-        raise OutputExists(f"{json_file} exists already. Remove it or name another file; nothing was measured.")
-    print_result(f"{report.machine()}\n")
+    _refuse_existing(json_file)
+    machine = report.machine("torch")
+    print_result(f"{machine}\n")
     figures: list[dict[str, Any]] = []
     for each in SIZES if size == "all" else [size]:
         with tempfile.TemporaryDirectory(prefix="saccade-bench-") as directory:
@@ -109,5 +168,4 @@ def _measure(
             print_result(f"{table(results, work, peak)}\n")
             figures.append(report.as_table(results, work, peak))
     if json_file is not None:
-        told = {"machine": report.machine(), "sizes": figures}
-        json_file.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        _write(json_file, {"machine": machine, "sizes": figures})

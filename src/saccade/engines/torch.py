@@ -1,7 +1,8 @@
 """Runs any model with torch: sources sorted by length, batched by tokens, answered in the order they came."""
 
 import math
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
@@ -19,7 +20,8 @@ from saccade.errors import DataError, ModelError
 from saccade.models.build import Model, build
 from saccade.models.ensemble import EnsembleModel, Reader
 from saccade.models.settings import ModelSettings
-from saccade.nn.capture import capture
+from saccade.nn.capture import capture, listener
+from saccade.nn.machine import keep_freed_memory, one_thread_each
 from saccade.search.constraints import FREE, Constraints
 from saccade.search.coverage import by_coverage
 from saccade.search.hypothesis import Hypothesis
@@ -29,8 +31,11 @@ from saccade.search.stream import stream
 from saccade.text.tokenizer import BOS, EOS, PAD, Tokenizer
 from saccade.trace.trace import KINDS, Kind, Layer, Matrix
 
-BATCH_TOKENS = 2048
+Found = list[list[Hypothesis]]
 CROSS: Kind = "cross"
+
+BATCH_TOKENS = 4096  # read by all prefixes of a beam together
+SCORE_TOKENS = 2048  # fewer, as the logits of all positions are there at once
 TRACE_TOKENS = 512  # fewer, as the weights of all layers and heads are kept
 
 
@@ -43,16 +48,17 @@ class TorchEngine:
     @classmethod
     def load(cls, directory: ModelDirectory, device: str = "cpu") -> "TorchEngine":
         """Build the model that the directory describes and fill in its parameters."""
+        keep_freed_memory()
         return cls(_loaded(directory).to(device).eval())
 
     @classmethod
     def load_ensemble(cls, directories: Sequence[ModelDirectory], device: str = "cpu") -> "TorchEngine":
         """Several models with one target vocabulary as one; sources come in the ids of the first."""
+        keep_freed_memory()
         first = directories[0].tokenizers.source
         readers = [_reader(first, directory.tokenizers.source) for directory in directories]
         return cls(EnsembleModel([_loaded(directory) for directory in directories], readers).to(device).eval())
 
-    @torch.inference_mode()
     def translate(
         self,
         sources: Sequence[Ids],
@@ -75,10 +81,13 @@ class TorchEngine:
                 f"and {len(constraints)} constraints. Give Constraints() to those that are free."
             )
         found: dict[int, list[Hypothesis]] = {}
+        threads = _threads(self._device)
+        batches = list(_by_length([len(source) for source in sources], BATCH_TOKENS // settings.num_rows, threads))
         with _evaluating(self.model):
-            for rows in _by_length([len(source) for source in sources], BATCH_TOKENS // settings.num_rows):
-                held = None if constraints is None else [constraints[row] for row in rows]
-                found.update(zip(rows, find([sources[row] for row in rows], settings, held), strict=True))
+            for rows, hypotheses in _in_threads(
+                lambda rows: find([sources[row] for row in rows], settings, _of(constraints, rows)), batches, threads
+            ):
+                found.update(zip(rows, hypotheses, strict=True))
                 advanced(len(rows))
         return [found[row] for row in range(len(sources))]
 
@@ -110,7 +119,7 @@ class TorchEngine:
         """Of each target token, given those before it, and of the end of sentence."""
         found: dict[int, tuple[float, ...]] = {}
         with _evaluating(self.model):
-            for rows, batch in self._pairs(sources, targets, BATCH_TOKENS):
+            for rows, batch in self._pairs(sources, targets, SCORE_TOKENS):
                 for row, log_probs in zip(rows, self._log_probs(batch).tolist(), strict=True):
                     found[row] = tuple(log_probs[: len(targets[row]) + 1])
         return [found[row] for row in range(len(sources))]
@@ -164,6 +173,7 @@ class TorchEngine:
                 'Train a model with another model.attention.positions, such as "global", to see where it looks.'
             )
 
+    @torch.inference_mode()
     def _search(
         self, sources: Sequence[Ids], settings: SearchSettings, constraints: Sequence[Constraints] | None
     ) -> list[list[Hypothesis]]:
@@ -249,6 +259,10 @@ def _loaded(directory: ModelDirectory) -> Model:
     return model
 
 
+def _of(constraints: Sequence[Constraints] | None, rows: Sequence[int]) -> list[Constraints] | None:
+    return None if constraints is None else [constraints[row] for row in rows]
+
+
 def _reader(first: Tokenizer, own: Tokenizer) -> Reader | None:
     """From the ids of one tokenizer to those of another, by way of the text; None where they are the same."""
     return None if first.checksum == own.checksum else lambda ids: own.encode(first.decode(ids))
@@ -296,10 +310,37 @@ def _evaluating(model: torch.nn.Module) -> Iterator[None]:
         model.train(was_training)
 
 
-def _by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Batches of positions, longest first, so that memory runs out at once or never."""
+def _by_length(lengths: Sequence[int], batch_tokens: int, threads: int = 1) -> Iterator[list[int]]:
+    """Batches of positions, longest first, so that memory runs out at once or never; small enough that every thread has
+    some.
+    """
     order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
+    batch_tokens = min(batch_tokens, math.ceil((sum(lengths) + len(lengths)) / threads))
     while order:
         rows = max(1, batch_tokens // (lengths[order[0]] + 1))
         yield order[:rows]
         order = order[rows:]
+
+
+def _threads(device: torch.device) -> int:
+    """How many batches are searched side by side: on a CPU, one for each thread that torch may use.
+
+    What a beam adds up in a step is too little to share out. Whoever listens to weights hears them in order.
+    """
+    return 1 if device.type != "cpu" or listener() else torch.get_num_threads()
+
+
+def _in_threads(
+    find: Callable[[list[int]], Found], batches: Sequence[list[int]], threads: int
+) -> Iterator[tuple[list[int], Found]]:
+    """Each batch, in order, with what was found for it by one of so many threads."""
+    if threads == 1:
+        yield from ((rows, find(rows)) for rows in batches)
+        return
+    pool = ThreadPoolExecutor(min(threads, len(batches) or 1), thread_name_prefix="search")
+    with one_thread_each():
+        try:
+            pending = [pool.submit(find, rows) for rows in batches]
+            yield from zip(batches, (future.result() for future in pending), strict=True)
+        finally:
+            pool.shutdown(cancel_futures=True)  # whoever presses Ctrl-C waits for no more than has begun

@@ -97,7 +97,7 @@ def transformer(directory: ModelDirectory) -> TransformerSettings:
 
 def pieces(tokenizer: Tokenizer) -> list[str]:
     """The vocabulary, by id."""
-    return [tokenizer.piece(id) for id in range(len(tokenizer))]
+    return list(tokenizer.pieces)
 
 
 def sinusoids(positions: int, d_model: int) -> NDArray[np.float32]:

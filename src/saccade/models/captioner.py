@@ -125,10 +125,10 @@ class TransformerCaptioner(Captioner[TransformerState]):
         """Read one token a row; only its own keys and values are new."""
         states = self._embed(last[:, None], start=state.length)
         said = []
-        for layer, image, past in zip(self._decoder, state.source, state.said, strict=True):
+        for layer, image, past in zip(self._decoder, state.seen, state.said, strict=True):
             states, now = layer(states, image, past)
             said.append(now)
-        return self.decoder_norm(states)[:, 0], TransformerState(state.source, tuple(said))
+        return self.decoder_norm(states)[:, 0], state.grown(said)
 
     def pick(self, state: TransformerState, rows: Int[Tensor, " picked"]) -> TransformerState:
         """The state of these rows, in this order."""

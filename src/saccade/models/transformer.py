@@ -1,9 +1,10 @@
 """The Transformer (Vaswani et al. 2017): trained on whole targets, decoded step by step with cached keys and values."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -11,6 +12,7 @@ from saccade.data.batch import Batch, Sources
 from saccade.models.encoder_decoder import EncoderDecoder
 from saccade.models.settings import TransformerSettings
 from saccade.nn.attention import Memory
+from saccade.nn.capture import listener
 from saccade.nn.positions import Positions
 from saccade.nn.transformer import DecoderLayer, EncoderLayer, LayerShape
 
@@ -20,21 +22,33 @@ class TransformerState:
     """What decoding carries from step to step, a memory for every decoder layer."""
 
     source: tuple[Memory, ...]
-    """The encoder's states as each layer's cross-attention sees them; never changes."""
+    """The encoder's states as each layer's cross-attention sees them, once a sentence; never changes."""
     said: tuple[Memory, ...]
-    """The target so far as each layer's self-attention sees it; grows by one key a step."""
+    """The target so far as each layer's self-attention sees it, for every row; grows by one key a step."""
+    width: int = 1
+    """How many rows each sentence has, which stand together."""
 
     @property
     def length(self) -> int:
         """Tokens read so far."""
         return self.said[0].keys.shape[-2]
 
+    @property
+    def seen(self) -> tuple[Memory, ...]:
+        """The source as each layer reads it; whoever listens is told of every row by itself."""
+        return tuple(memory.repeat(self.width) for memory in self.source) if listener() else self.source
+
+    def grown(self, said: Sequence[Memory]) -> "TransformerState":
+        """The same after one more step."""
+        return TransformerState(self.source, tuple(said), self.width)
+
     def pick(self, rows: Int[Tensor, " picked"]) -> "TransformerState":
-        """The state of these rows, in this order."""
-        return TransformerState(
-            tuple(memory.pick(rows) for memory in self.source),
-            tuple(memory.pick(rows) for memory in self.said),
-        )
+        """The state of these rows, in this order. Sources are copied only where sentences are left out."""
+        sentences, width = _together(rows // self.width)
+        source = self.source
+        if sentences.tolist() != list(range(source[0].keys.shape[0])):
+            source = tuple(memory.pick(sentences) for memory in source)
+        return TransformerState(source, tuple(memory.pick(rows) for memory in self.said), width)
 
 
 class Transformer(EncoderDecoder[Memory, TransformerState]):
@@ -95,10 +109,10 @@ class Transformer(EncoderDecoder[Memory, TransformerState]):
         """Read one token a row; only its own keys and values are new."""
         states = self._embed(self.target_embedding, last[:, None], start=state.length)
         said = []
-        for layer, source, past in zip(self._decoder, state.source, state.said, strict=True):
+        for layer, source, past in zip(self._decoder, state.seen, state.said, strict=True):
             states, now = layer(states, source, past)
             said.append(now)
-        return self.decoder_norm(states)[:, 0], TransformerState(state.source, tuple(said))
+        return self.decoder_norm(states)[:, 0], state.grown(said)
 
     def pick(self, state: TransformerState, rows: Int[Tensor, " picked"]) -> TransformerState:
         """The state of these rows, in this order."""
@@ -118,3 +132,10 @@ class Transformer(EncoderDecoder[Memory, TransformerState]):
 def nothing_like(memory: Memory) -> Memory:
     """A memory of the same make, without a single key."""
     return Memory(memory.keys[..., :0, :], memory.values[..., :0, :])
+
+
+def _together(sentences: Int[Tensor, " rows"]) -> tuple[Int[Tensor, " sentences"], int]:
+    """The sentences of rows, each once if all have equally many rows that stand together; and how many."""
+    each, counts = torch.unique_consecutive(sentences, return_counts=True)
+    width = int(counts[0]) if len(counts) else 1
+    return (each, width) if bool((counts == width).all()) else (sentences, 1)

@@ -43,6 +43,10 @@ class Memory:
         values = keys if self.values is self.keys else self.values.index_select(0, rows)
         return Memory(keys, values, None if self.mask is None else self.mask.index_select(0, rows))
 
+    def repeat(self, times: int) -> "Memory":
+        """Each row of the batch so many times, one after another."""
+        return self.pick(torch.arange(len(self.keys), device=self.keys.device).repeat_interleave(times))
+
 
 class Attended(NamedTuple):
     """The mixture that was read, and the weights it was mixed with."""

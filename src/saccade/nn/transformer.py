@@ -86,15 +86,17 @@ class DecoderLayer(nn.Module):
         """The new states, and all that was said up to them.
 
         Without a past, `states` are a whole target and each position sees those before it (teacher forcing).
-        With one, they follow it: one step of decoding.
+        With one, they follow it: one step of decoding. Several rows of it may then share one sentence of the source:
+        as they do not see each other, they ask it together, like positions of one target.
         """
         queries, said = self.self_attention.queries_and_memory(self.around_self.enter(states))
         if past is not None:
             said = past.append(said)
         states = self.around_self.leave(states, self.self_attention(queries, said, causal=True))
 
-        queries = self.cross_attention.queries(self.around_cross.enter(states))
-        states = self.around_cross.leave(states, self.cross_attention(queries, source))
+        together = self.around_cross.enter(states).reshape(len(source.keys), -1, states.shape[-1])
+        read = self.cross_attention(self.cross_attention.queries(together), source)
+        states = self.around_cross.leave(states, read.view_as(states))
 
         update = self.feed_forward(self.around_feed_forward.enter(states))
         return self.around_feed_forward.leave(states, update), said

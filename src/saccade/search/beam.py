@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from saccade.protocol import Decodes, Memory, State
+from saccade.search.blocks import top_by_blocks
 from saccade.search.constraints import FREE, Constraints
 from saccade.search.history import End, History
 from saccade.search.hypothesis import Hypothesis, score
@@ -115,6 +116,8 @@ def rank_likeliest(
     The best of every row are found first, so that nothing as large as `log_probs` is copied or added up.
     """
     batch, width = beam.last.shape
+    if quick := top_by_blocks(beam.log_probs.to(log_probs), log_probs, count, banned):
+        return Candidates(quick.rows.cpu(), quick.tokens.cpu(), quick.sums.cpu())
     best, token = top_stable(log_probs, count + len(banned))
     best = best.masked_fill(torch.isin(token, banned), -torch.inf)
     sums = beam.log_probs.to(best.device)[:, :, None] + best.view(batch, width, -1)

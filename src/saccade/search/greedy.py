@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from saccade.protocol import Decodes, Memory, State
+from saccade.search.blocks import likeliest_token
 from saccade.search.hypothesis import Hypothesis, score
 from saccade.search.settings import SearchSettings
 
@@ -36,7 +37,7 @@ def likeliest(banned: Sequence[int], device: torch.device) -> Choose:
     never = torch.tensor(banned, dtype=torch.long, device=device)
 
     def choose(said: Float[Tensor, "rows vocab"], _: Int[Tensor, " rows"]) -> Int[Tensor, " rows"]:
-        return said.index_fill(1, never, -torch.inf).max(dim=1).indices
+        return likeliest_token(said, never)
 
     return choose
 

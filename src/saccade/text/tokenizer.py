@@ -27,6 +27,8 @@ from saccade.text.vocabulary import Vocabulary, split_code
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 
+FEW = 32
+
 Kind = Literal["bpe", "unigram", "char"]
 
 sentencepiece.set_min_log_level(3)
@@ -170,6 +172,13 @@ class Tokenizer:
     def piece(self, id: int) -> str:
         return self._processor.id_to_piece(id) if self.vocabulary is None else self.vocabulary.pieces[id]
 
+    @cached_property
+    def pieces(self) -> tuple[str, ...]:
+        """All of them, by id."""
+        if self.vocabulary is not None:
+            return tuple(self.vocabulary.pieces)
+        return tuple(self._processor.id_to_piece(list(range(len(self)))))
+
     def normalize(self, text: str) -> str:
         """The text that is cut into pieces, which spans refer to."""
         return normalize(text) if self.vocabulary is None else encodable(text)
@@ -188,8 +197,9 @@ class Tokenizer:
         return [*(self._ids(parts) if self.vocabulary is None else self.vocabulary.ids(parts)), *encoded.ids[1:]]
 
     def encode_many(self, texts: Iterable[str]) -> list[list[int]]:
-        """`encode` of every text, on all cores."""
-        return self.encode_normalized([self.normalize(text) for text in texts])
+        """`encode` of every text, on all cores where there are many."""
+        normalized = [self.normalize(text) for text in texts]
+        return self.encode_normalized(normalized, threads=_threads(normalized))
 
     def encode_normalized(self, texts: list[str], *, threads: int = -1) -> list[list[int]]:
         """`encode` of texts that `normalize` has seen, on all cores or on so many threads."""
@@ -215,6 +225,13 @@ class Tokenizer:
             return self.decode_with_spans(ids)[0]
         text: str = self._processor.decode([int(id) for id in ids])
         return text
+
+    def decode_many(self, texts: Sequence[Sequence[int]]) -> list[str]:
+        """`decode` of every text, on all cores where there are many."""
+        if self.vocabulary is not None:
+            return [self.decode(ids) for ids in texts]
+        decoded: list[str] = self._processor.decode([list(ids) for ids in texts], num_threads=_threads(texts))
+        return decoded
 
     def decode_with_spans(self, ids: Iterable[int]) -> tuple[str, tuple[tuple[int, int], ...]]:
         """The text, and the characters of it that each piece stands for, as in `Encoded`."""
@@ -396,6 +413,11 @@ class Tokenizers:
             f"{directory} must hold tokenizer.spm, or source.spm and target.spm, but it does not. "
             "Check that the path is a model or a prepared corpus, and that it was copied completely."
         )
+
+
+def _threads(texts: Sequence[object]) -> int:
+    """All cores, unless starting threads takes longer than the work: a text takes some hundredths of a millisecond."""
+    return 1 if len(texts) < FEW else -1
 
 
 def _without_codes(texts: list[str]) -> tuple[list[str], list[str]]:

@@ -1,31 +1,11 @@
 """What the process asks of the machine before it trains: threads, and memory that is kept rather than given back."""
 
-import ctypes
 import os
-import sys
 
 import torch
 
 from saccade.errors import SettingsError
-
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-KEEP_BYTES = 1 << 30
-
-
-def keep_freed_memory() -> None:
-    """Let glibc reuse freed tensors instead of returning their pages to the system after every step.
-
-    A training step frees and asks for the same large blocks again; each round trip costs a page fault per 4 KiB.
-    docs/speed.md says what it is worth.
-    """
-    if sys.platform != "linux":
-        return
-    try:
-        mallopt = ctypes.CDLL("libc.so.6").mallopt
-    except (OSError, AttributeError):  # another C library: nothing to tune
-        return
-    mallopt(M_MMAP_THRESHOLD, KEEP_BYTES)
-    mallopt(M_TRIM_THRESHOLD, KEEP_BYTES)
+from saccade.nn.machine import keep_freed_memory
 
 
 def use(device: str, threads: int | None) -> torch.device:

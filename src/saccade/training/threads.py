@@ -5,15 +5,15 @@ update. Here they wait for each other once. On two cores, for a tiny Transformer
 (docs/speed.md), and of 1.5 where other programs disturb them (docs/log.md).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
 
 from saccade.data.batch import Batch
 from saccade.nn import dropout
+from saccade.nn.machine import one_thread_each
 
 Loss = Callable[[Batch], tuple[Tensor, Tensor]]
 """Of a batch: the loss to be differentiated, and the one to be reported."""
@@ -35,7 +35,7 @@ class Threads:
             return torch.autograd.grad(wanted * scale, parameters, allow_unused=True), reported.item()
 
         parts = batch.parts(self.number)
-        with _one_thread_each():
+        with one_thread_each():
             learned = list(self._pool.map(part, range(len(parts)), parts))
         for gradients, _ in learned:
             for parameter, gradient in zip(parameters, gradients, strict=True):
@@ -46,14 +46,3 @@ class Threads:
                 else:
                     parameter.grad += gradient
         return sum(reported for _, reported in learned)
-
-
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Within this, operations are not shared out by torch."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -1,0 +1,65 @@
+"""Whoever takes part in the race of decoders translates the same: otherwise their speeds could not be compared."""
+
+from pathlib import Path
+
+import pytest
+
+from saccade.benchmark import decoders, sentences
+from saccade.benchmark.sentences import Sentences
+from saccade.directory import ModelDirectory
+from saccade.errors import DataError
+
+
+@pytest.fixture(scope="module", params=["post", "pre"])
+def work(request: pytest.FixtureRequest, saccade, write_task, tmp_path_factory: pytest.TempPathFactory) -> Sentences:
+    """Of a model whose norms Marian has, and of one whose norms Pegasus has."""
+    directory = tmp_path_factory.mktemp("decoders")
+    ended = saccade("train", write_task(directory), "--set", f'model.norm="{request.param}"')
+    assert ended.code == 0, ended.stderr
+    (directory / "work").mkdir()
+    model = ModelDirectory.open(directory / "run")
+    return sentences.lay_out(directory / "work", model, 30, directory / "train.en", directory / "train.de")
+
+
+def test_all_translate_alike(work: Sentences):
+    everyone = [
+        decoders.ours(work, "auto", "float32"),
+        decoders.ours(work, "torch", "float32"),
+        decoders.ctranslate2(work, "float32"),
+        decoders.ctranslate2(work, "int8"),
+        decoders.hugging_face(work),
+    ]
+    for beam in (1, 3):
+        for decode in everyone:
+            assert decode(work.sources, beam) == work.references, "the task is learned to the last word"
+
+
+def test_what_is_laid_out_is_read_again(work: Sentences):
+    assert Sentences.open(work.directory) == work
+    assert len(work.sources) == 30
+    assert work.corpus == "30 sentences, train.en"
+
+
+def test_a_turn_tells_times_and_writes_texts(work: Sentences, tmp_path: Path):
+    turn = decoders._turn(lambda texts, beam: [text.upper() for text in texts], work.sources, 5, 3, str(tmp_path / "a"))
+    assert len(turn["latencies"]) == 3
+    assert turn["seconds"] > 0
+    assert (tmp_path / "a").read_text("utf-8").startswith('["ANT ANT", "ANT BEE"')
+
+
+def test_sources_and_references_of_different_lengths(tmp_path: Path):
+    (tmp_path / "a.en").write_text("one\ntwo\n")
+    (tmp_path / "a.de").write_text("eins\n")
+    with pytest.raises(DataError) as caught:
+        list(sentences._given(tmp_path / "a.en", tmp_path / "a.de"))
+    assert str(caught.value) == (
+        f"{tmp_path}/a.en has 2 lines but {tmp_path}/a.de has 1. Line n of one must translate line n of the other."
+    )
+
+
+def test_generated_sentences_have_no_references(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("SACCADE_DATA", raising=False)
+    pairs, corpus = sentences._pairs(None, None)
+    said, meant = next(pairs)
+    assert (corpus, meant) == ("generated", None)
+    assert len(said.split()) > 2
