@@ -19,9 +19,9 @@ class Turing(nn.Module):
         self.settings = settings
         d_controller, d_row = settings.d_controller, settings.d_row
         d_contexts = settings.read_heads * d_row
-        controllers = {"feed-forward": FeedForwardController, "lstm": LstmController}
+        controller = FeedForwardController if settings.controller == "feed-forward" else LstmController
         self.machine = TuringMachine(
-            controllers[settings.controller](num_inputs + d_contexts, d_controller),
+            controller(num_inputs + d_contexts, d_controller),
             self._addressing(settings.read_heads),
             Writing(self._addressing(settings.write_heads), d_controller, d_row),
             rows=settings.rows,
@@ -41,7 +41,8 @@ class Turing(nn.Module):
         for inputs in episodes.inputs.unbind(dim=1):
             controller, state = self.machine(inputs, state)
             said += [controller, state.context]
-        logits: Tensor = self.output(torch.cat(said, dim=-1).unflatten(-1, (episodes.inputs.shape[1], -1)))
+        steps = torch.cat(said, dim=-1).view(*episodes.inputs.shape[:2], -1)
+        logits: Tensor = self.output(steps)
         return logits
 
     def _addressing(self, num_heads: int) -> Addressing:

@@ -47,6 +47,11 @@ class TuringSettings:
         """Whether it has attention, whose weights can be looked at."""
         return True
 
+    @property
+    def d_model(self) -> int:
+        """What the paper's learning rate goes by."""
+        return self.d_controller
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LstmSettings:

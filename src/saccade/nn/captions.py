@@ -61,8 +61,9 @@ class ShowAttendTell(nn.Module):
     ) -> CaptionState:
         """h₀ and c₀ are told by the mean of the cells, through tanh as in the authors' code."""
         mean = mean_of(cells, mask)
+        real = torch.ones(cells.shape[:2], dtype=torch.bool, device=cells.device) if mask is None else mask
         first = RecurrentState(self.first_hidden(mean).tanh()[None], self.first_cell(mean).tanh()[None])
-        return CaptionState(first, self.cross_attention.memory(cells, mask))
+        return CaptionState(first, self.cross_attention.memory(cells, real))
 
     def forward(
         self, embedded: Float[Tensor, "batch target d_model"], state: CaptionState
