@@ -3,13 +3,17 @@
 import ctypes
 import os
 import sys
+from pathlib import Path
 
 import torch
 
 from saccade.errors import SettingsError
+from saccade.nn import products
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 KEEP_BYTES = 1 << 30
+NUM_KERNELS = 128
+"""That oneDNN keeps, each up to half a megabyte; batches have ever new shapes. An update needs about thirty."""
 
 
 def keep_freed_memory() -> None:
@@ -28,12 +32,22 @@ def keep_freed_memory() -> None:
     mallopt(M_TRIM_THRESHOLD, KEEP_BYTES)
 
 
+def prefers_onednn() -> bool:
+    """Whether large products are to be left to oneDNN: MKL has its fastest kernels for Intel's processors."""
+    try:
+        return "AuthenticAMD" in Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:  # no Linux: nothing is known
+        return False
+
+
 def use(device: str, threads: int | None) -> torch.device:
     """Choose the device ("auto" takes a GPU if there is one) and the number of CPU threads.
 
     Of several processes on a machine, each takes a GPU of its own.
     """
     keep_freed_memory()
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(NUM_KERNELS))
+    products.use_onednn(prefers_onednn())
     if threads is not None:
         torch.set_num_threads(threads)
     if device == "auto":
