@@ -14,6 +14,7 @@ AXES = {
     "d_query": "size of queries before they are mapped to meet the keys",
     "d_states": "size of states that become keys",
     "d_input": "size of what a layer reads, where it is not d_model",
+    "d_output": "size of what a layer writes, where it is not d_model",
     "layers": "layers of a recurrent network",
     "before": "positions kept of what came before",
     "padded": "positions with those added on either side",

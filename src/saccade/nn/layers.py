@@ -4,6 +4,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from saccade.nn.dropout import Dropout
+from saccade.nn.products import Linear
 
 
 class FeedForward(nn.Module):
@@ -11,10 +12,10 @@ class FeedForward(nn.Module):
 
     def __init__(self, d_model: int, d_feedforward: int, activation: nn.Module, dropout: float = 0.0) -> None:
         super().__init__()
-        self.widen = nn.Linear(d_model, d_feedforward)
+        self.widen = Linear(d_model, d_feedforward)
         self.activation = activation
         self.dropout = Dropout(dropout)
-        self.narrow = nn.Linear(d_feedforward, d_model)
+        self.narrow = Linear(d_feedforward, d_model)
         for layer in (self.widen, self.narrow):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
