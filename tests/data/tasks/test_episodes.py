@@ -121,18 +121,26 @@ def test_sorted_are_the_highest_priorities_highest_first():
 
 
 def test_ngrams_follow_a_table_that_is_new_each_time():
-    """With Beta(½, ½), an entry seen often is mostly near 0 or 1; averaged over tables, it is a half."""
-    task, shares = NgramsSettings(order=2, length=400), []
-    for given in every(task):
+    """Of Beta(½, ½), 2 · (2/π) asin √0.15 = 0.51 lies below 0.15 or above 0.85; of an even draw it would be 0.3."""
+    shares = [given.inputs.mean() for given in every(NgramsSettings(order=1, length=200), 300)]
+    assert 0.43 < np.mean([share < 0.15 or share > 0.85 for share in shares]) < 0.59
+    assert 0.43 < np.mean(shares) < 0.57
+
+
+def test_a_bit_depends_on_the_ones_before_it():
+    """Whatever follows 1 says nothing of what follows 0: the two shares of an episode are often far apart."""
+    apart = []
+    for given in every(NgramsSettings(order=2, length=200)):
         bits = [int(given.inputs[0, 0]), *given.targets[:, 0].astype(int)]
         assert bits[:-1] == given.inputs[:, 0].astype(int).tolist()
-        assert given.wanted.sum() == 399
-        after = [now for before, now in pairwise(bits) if before == 1]
-        if len(after) >= 50:
-            shares.append(np.mean(after))
-    assert 0.35 < np.mean(shares) < 0.75
-    assert np.mean([share < 0.15 or share > 0.85 for share in shares]) > 0.35
-    assert [given.wanted.sum() for given in every(NgramsSettings(order=6, length=30), 2)] == [25, 25]
+        assert given.wanted.all()
+        after = {bit: [now for before, now in pairwise(bits) if before == bit] for bit in (0, 1)}
+        if all(after.values()):
+            apart.append(abs(np.mean(after[0]) - np.mean(after[1])) > 0.3)
+    assert np.mean(apart) > 0.3
+    assert [given.wanted.tolist() for given in every(NgramsSettings(order=4, length=6), 1)] == [
+        [False] * 2 + [True] * 3
+    ]
 
 
 def test_the_best_estimator_pays_what_is_counted_by_hand():
