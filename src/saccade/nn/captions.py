@@ -55,6 +55,7 @@ class ShowAttendTell(nn.Module):
         for layer in (self.first_hidden, self.first_cell, self.gate, self.of_hidden, self.of_context):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
+        nn.init.constant_(self.gate.bias, 3.0)  # open at first
 
     def start(
         self, cells: Float[Tensor, "batch key d_image"], mask: Bool[Tensor, "batch key"] | None = None

@@ -38,6 +38,11 @@ class Residual(nn.Module):
         return relu(self.around(grid) + update)
 
 
+GAIN = 20.0
+"""Few cells of a sparse image hold anything, and a mean of all is what a decoder reads at first: without a gain, one too
+faint to learn from (docs/log.md)."""
+
+
 class ResidualEncoder(nn.Module):
     """A small network for small images: a cell of its grid stands for 4 × 4 pixels, and knows where it lies."""
 
@@ -50,7 +55,7 @@ class ResidualEncoder(nn.Module):
     def forward(
         self, images: Float[Tensor, "batch channels pixel_rows pixel_columns"]
     ) -> Float[Tensor, "batch grid_rows grid_columns d_image"]:
-        grid: Tensor = self.blocks(relu(self.stem(images))).permute(0, 2, 3, 1)
+        grid: Tensor = GAIN * self.blocks(relu(self.stem(images))).permute(0, 2, 3, 1)
         return grid + places(grid.shape[1], grid.shape[2], self.d_image).to(grid)
 
 
