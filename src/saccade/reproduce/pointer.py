@@ -29,7 +29,7 @@ RULE = (
     "of 10 points, and of 15 points at least 0.3 where the index softmax finds at most 0.05. Its tours of 5 points are "
     "at most 1.03 times as long as the shortest, and all of them visit every point once."
 )
-UPDATES, QUICK = 4000, 400
+UPDATES, QUICK = 6000, 600
 """Of the hulls, which take most; the others have a share of them."""
 RATE = 0.002
 SIZES = (5, 7, 10, 12, 15, 20)
@@ -50,13 +50,13 @@ class Contest:
 BOTH = {POINTER: PointerSettings(), INDEX: PointerSettings(output="index", num_positions=max(SIZES))}
 GREEDY, BEAM = (SearchSettings(beam=beam, length_penalty=0.0) for beam in (1, 4))
 CONTESTS = {
-    "sort": Contest(PointsSettings(kind="sort", test_sizes=SIZES), BOTH, GREEDY, 0.2),
+    "sort": Contest(PointsSettings(kind="sort", test_sizes=SIZES), BOTH, GREEDY, 0.15),
     "hull": Contest(PointsSettings(kind="hull", test_sizes=SIZES), BOTH, GREEDY, 1.0),
     "tour": Contest(
         PointsSettings(kind="tour", smallest=5, largest=5, test_sizes=(5,)),
         {POINTER: PointerSettings(choices="all")},
         BEAM,
-        0.5,
+        0.35,
     ),
 }
 
