@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from saccade.models.settings import ConvolutionalSettings, RecurrentSettings, TransformerSettings
-from saccade.recipe import Recipe
+from saccade.recipe import Recipe, TaskRecipe
 from saccade.settings import Field, describe
 from saccade.training.run import MAY_CHANGE
 
@@ -36,19 +36,33 @@ PRESETS = {
 }
 
 
+TASKS = """\
+# Recipes of other tasks
+
+A recipe with a `[task]` instead of `[data]` and `[tokenizer]` learns that task. `run`, `[training]` and `[search]` are
+as above; batches are measured in examples, by `task.batch`.
+"""
+
+
 def page() -> str:
     """The whole page."""
+    tasks = [field for field in describe(TaskRecipe) if field.path.startswith(("task.", "model."))]
+    return "\n".join([HEAD, *sections_of(describe(Recipe)), TASKS, *sections_of(tasks)])
+
+
+def sections_of(described: Iterable[Field]) -> list[str]:
+    """A table for each section, and for each of its kinds."""
     sections: dict[tuple[str, str], list[Field]] = {}
-    for field in describe(Recipe):
+    for field in described:
         sections.setdefault((field.path.rpartition(".")[0], field.kind), []).append(field)
-    parts = [HEAD]
+    parts = []
     for (name, kind), fields in sections.items():
         if heading := HEADINGS.get(name, f"`[{name}]`"):
             heading += f' with `kind = "{kind}"`' if kind else ""
             parts.append(f"## {heading}\n\n{table(('setting', 'value', 'default', 'meaning'), map(row, fields))}")
-        if name == "model":
+        if name == "model" and kind in PRESETS:
             parts.append(presets(kind))
-    return "\n".join(parts)
+    return parts
 
 
 def row(field: Field) -> tuple[str, ...]:

@@ -1,10 +1,11 @@
-"""Every recipe that comes with saccade loads, and names its data below $SACCADE_DATA."""
+"""Every recipe that comes with saccade loads, and one of text pairs names its data below $SACCADE_DATA."""
 
 from pathlib import Path
 
 import pytest
 
 from saccade import recipe
+from saccade.data.tasks.captions_settings import CaptionsSettings
 
 ROOT = Path(__file__).parent.parent
 RECIPES = sorted((ROOT / "recipes").glob("**/*.toml"))
@@ -17,8 +18,16 @@ def test_there_are_recipes() -> None:
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_a_recipe_loads(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SACCADE_DATA", str(tmp_path))
-    loaded = recipe.load(path)
-    corpora = [*loaded.data.train, *([loaded.data.valid] if loaded.data.valid else [])]
-    for file in (file for corpus in corpora for file in corpus.paths):
+    loaded = recipe.load_any(path)
+    for file in _files(loaded):
         assert file.is_relative_to(tmp_path)
     assert loaded.run == ROOT / "recipes" / ".." / "runs" / path.stem
+
+
+def _files(loaded: recipe.Recipe | recipe.TaskRecipe) -> list[Path]:
+    if isinstance(loaded, recipe.Recipe):
+        corpora = [*loaded.data.train, *([loaded.data.valid] if loaded.data.valid else [])]
+        return [file for corpus in corpora for file in corpus.paths]
+    if isinstance(loaded.task, CaptionsSettings):
+        return [loaded.task.images, loaded.task.train, loaded.task.valid, loaded.task.network]
+    return []

@@ -1,14 +1,28 @@
 """Text in, translation out; what the numbers are is in the contracts."""
 
+import math
+from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.metrics import CHRF
 
+import saccade
+from saccade import MinimumRisk, SearchSettings, Wording
+from saccade.aligner import align
 from saccade.directory import Description, ModelDirectory
+from saccade.engines.engine import Traced
+from saccade.errors import ModelError
+from saccade.search.hypothesis import Hypothesis
+from saccade.text.normalize import normalize
 from saccade.text.tokenizer import Tokenizer, Tokenizers, TokenizerSettings
+from saccade.trace.alignment import Reading
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
-from saccade.translator import Translation
+from saccade.translator import Translation, Translator
 
 
 def test_a_notebook_shows_a_translation_as_harmless_text():
@@ -32,3 +46,252 @@ def test_a_model_is_called_by_the_directory_it_lies_in(path: str, name: str):
     tokenizer = Tokenizer.learn(["a b"], TokenizerSettings(kind="char"), seed=1)
     description = Description(source_language="en", target_language="de", max_tokens=9)
     assert ModelDirectory(Path(path), description, Tokenizers(tokenizer, tokenizer)).name == name
+
+
+@pytest.fixture(scope="module")
+def translator(trained: Path) -> Translator:
+    return saccade.load(trained / "run", engine="torch")
+
+
+# -- streams --
+
+
+def drained(stream: Generator[str, None, Translation]) -> tuple[list[str], Translation]:
+    """The pieces, and the generator's value."""
+    pieces = []
+    while True:
+        try:
+            pieces.append(next(stream))
+        except StopIteration as end:
+            return pieces, end.value
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [SearchSettings(beam=1), SearchSettings(beam=1, min_length=4), SearchSettings(method="sampling", seed=5)],
+    ids=["greedy", "long", "sampling"],
+)
+@pytest.mark.parametrize("prefix", ["", "Hund", "Löwe Ka"])
+def test_the_pieces_of_a_stream_are_the_translation(translator: Translator, settings: SearchSettings, prefix: str):
+    for text in ("cat lion", "dog", "  ", "bee ant fox"):
+        expected = translator.translate(text, search=settings, wording=Wording(prefix=prefix))
+        pieces, value = drained(translator.stream(text, search=settings, prefix=prefix))
+        assert "".join(pieces) == value.text == expected.text
+        assert (value.tokens, value.notes) == (expected.tokens, expected.notes)
+        assert value.log_prob == pytest.approx(expected.log_prob, abs=1e-4)
+        assert all(pieces)
+
+
+def test_a_stream_is_greedy_unless_told_otherwise(trained: Path):
+    translator = saccade.load(trained / "run")
+    assert (
+        "".join(translator.stream("cat lion")) == translator.translate("cat lion", search=SearchSettings(beam=1)).text
+    )
+    with pytest.raises(saccade.ModelError, match="Tokens are streamed by greedy search and by sampling only"):
+        next(translator.stream("cat lion", search=SearchSettings(beam=4)))
+
+
+def test_a_stream_does_not_wait_for_the_end(translator: Translator):
+    stream = translator.stream("cat lion")
+    assert next(stream) == "Katze"
+    assert next(stream) == " Löwe"
+
+
+# -- minimum Bayes risk --
+
+
+def by_a_plain_loop(texts: list[str], weights: list[float]) -> dict[str, float]:
+    metric = CHRF()
+    return {
+        text: sum(
+            weight * metric.sentence_score(text, [other]).score for other, weight in zip(texts, weights, strict=True)
+        )
+        / sum(weights)
+        for text in texts
+    }
+
+
+def test_what_a_beam_has_found_is_ranked_by_its_risk(translator: Translator):
+    settings = SearchSettings(beam=6, n_best=6)
+    for text in ("cat lion", "lionfox", "bee dog ant"):
+        found = translator.translate(text, search=settings)
+        several = [found, *found.alternatives]
+        expected = by_a_plain_loop([each.text for each in several], [math.exp(each.log_prob) for each in several])
+        best = translator.translate(text, search=settings, mbr=MinimumRisk())
+        ranked = [best, *best.alternatives]
+        assert [each.score for each in ranked] == pytest.approx(sorted(expected.values(), reverse=True))
+        assert all(each.score == pytest.approx(expected[each.text]) for each in ranked)
+        log_probs = {each.text: each.log_prob for each in reversed(several)}
+        assert all(each.log_prob == pytest.approx(log_probs[each.text], abs=1e-4) for each in ranked)
+        (one,) = (translator.translate(text, search=replace(settings, n_best=1), mbr=MinimumRisk()),)
+        assert (one.text, one.alternatives) == (best.text, ())
+
+
+def test_samples_count_as_often_as_they_were_drawn(translator: Translator):
+    drawing = SearchSettings(method="sampling", n_best=30, temperature=2.0, top_k=3)
+    found = translator.translate("lionfox dog", search=drawing)
+    texts = [each.text for each in (found, *found.alternatives)]
+    assert len({*texts}) < len(texts) == 30
+    expected = by_a_plain_loop(texts, [1.0] * 30)
+    mbr = MinimumRisk(samples=30)
+    best = translator.translate("lionfox dog", search=replace(drawing, n_best=4), mbr=mbr)
+    assert [best.score, *(each.score for each in best.alternatives)] == pytest.approx(
+        sorted(expected.values(), reverse=True)[:4]
+    )
+
+
+def test_samples_are_drawn_whatever_the_search_is_otherwise(translator: Translator):
+    """What belongs to a beam is of no use to them."""
+    for search in (
+        SearchSettings(),
+        SearchSettings(method="diverse", beam=4, groups=2),
+        SearchSettings(stopping="exact"),
+    ):
+        found = translator.translate(["cat lion", ""], search=search, mbr=MinimumRisk(samples=5, utility="bleu"))
+        assert [each.text for each in found] == ["Katze Löwe", ""]
+
+
+def test_a_translator_keeps_its_risk_for_all(trained: Path):
+    loaded = saccade.load(trained / "run")
+    found = saccade.load(trained / "run", mbr=MinimumRisk()).translate("cat lion")
+    assert found == loaded.translate("cat lion", mbr=MinimumRisk())
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"samples": 1}, "samples must be 0, or at least 2 to be compared, not 1"),
+        ({"samples": -2}, "samples must be 0, or at least 2 to be compared, not -2"),
+        ({"utility": "ter"}, "utility must be chrf or bleu, not ter"),
+    ],
+)
+def test_a_risk_that_is_none_is_refused(given: dict[str, object], message: str):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        MinimumRisk(**given)
+
+
+# -- alignment --
+
+
+def test_words_are_aligned_if_attention_was_asked_for(translator: Translator):
+    """By hand, from the same trace: a word gets the sum of its tokens' weights, and gives the mean of them."""
+    assert translator.translate("cat lion").alignment is None
+    for text in ("cat lion", "catdog fox"):
+        found = translator.translate(text, attention=True)
+        assert found.alignment is not None
+        (pair,) = align(translator, [text.split()], [found.text.split()])
+        assert found.alignment == tuple(pair.links(Reading()))
+        assert [target for _, target in found.alignment] == list(range(len(found.text.split())))
+
+
+class Shouting:
+    """An engine that writes back what it reads, but in its own way: see `ranks`. Its log-probabilities are known."""
+
+    def __init__(self) -> None:
+        self.read: list[int] = []
+
+    def translate(self, sources, settings, *, constraints=None, advanced=lambda _: None):
+        self.read += [len(source) for source in sources]
+        advanced(len(sources))
+        ranks = range(settings.n_best)
+        return [
+            [Hypothesis((*source, *source[:1] * rank), -1.0 - rank, -9.0, True) for rank in ranks] for source in sources
+        ]
+
+    def need_attention(self) -> None: ...
+    def need_constraints(self) -> None: ...
+    def stream(self, source, settings, *, constraints=None): ...
+    def score(self, sources, targets): ...
+    def token_log_probs(self, sources, targets): ...
+
+    def trace(self, sources, targets, **_):
+        def layer(source, target) -> Layer:
+            return Layer("cross_attention", "cross", np.full((1, len(target) + 1, len(source) + 1), 0.5))
+
+        pairs = zip(sources, targets, strict=True)
+        return [Traced((-1.0,) * (len(target) + 1), (layer(source, target),)) for source, target in pairs]
+
+
+def copier(target_language: str = "de", longest: int = 4) -> Translator:
+    """One token a word, or a mark."""
+    tokenizer = Tokenizer.learn(["One Two Three . !"] * 9, TokenizerSettings(vocabulary=300), seed=1)
+    description = Description(source_language="en", target_language=target_language, max_tokens=longest)
+    return Translator(ModelDirectory(Path("copier"), description, Tokenizers(tokenizer, tokenizer)), Shouting())
+
+
+def test_what_fits_is_read_whole_and_in_one_go():
+    translator = copier()
+    found = translator.translate(["One . Two", "", "Three"])
+    assert [each.text for each in found] == ["One . Two", "", "Three"]
+    assert translator.engine.read == [3, 1]
+    assert all(each.num_parts == 1 and not each.notes for each in found)
+
+
+def test_what_is_too_long_is_read_in_parts_and_this_is_told():
+    translator, done = copier(), []
+    long, short = translator.translate(["One Two .  Three ! One", "Two"], advanced=done.append)
+    assert (long.text, long.source, long.num_parts) == ("One Two .  Three ! One",) * 2 + (2,)
+    assert long.notes == (
+        "has 6 tokens, but the model was trained on at most 4: it was translated in 2 parts, cut between sentences",
+    )
+    assert (short.text, short.notes, sum(done)) == ("Two", (), 2)
+    assert translator.engine.read == [3, 3, 1]
+    assert long.tokens == ("▁One", "▁Two", "▁.", "▁Three", "▁!", "▁One")
+
+
+def test_the_log_probability_of_parts_is_their_sum_and_ranked_like_any_other():
+    long = copier().translate("One Two . Three ! One", search=SearchSettings(length_penalty=1.0))
+    assert long.log_prob == -2.0
+    assert long.score == pytest.approx(-2.0 / 8), "six tokens and two ends"
+
+
+def test_the_next_best_has_the_next_best_of_every_part():
+    long = copier().translate("One Two . 😀 ! Three ! One", search=SearchSettings(n_best=2, beam=2))
+    assert long.text == "One Two . 😀 ! Three ! One"
+    assert [each.text for each in long.alternatives] == ["One Two . One 😀 ! Three ! One Three"]
+    assert long.alternatives[0].log_prob == -4.0
+
+
+def test_sentences_are_joined_as_the_target_writes():
+    assert copier("zh").translate("One Two . Three ! Two .").text == "One Two .Three ! Two ."
+
+
+def test_always_or_never():
+    translator = copier()
+    apart = translator.translate("One . Two\n\nOne", split="sentences")
+    assert (apart.text, apart.num_parts, apart.notes) == ("One . Two\n\nOne", 3, ())
+    whole = translator.translate("One Two . Three !", split="never")
+    assert whole.notes == (
+        "has 5 tokens, but the model was trained on at most 4: check this translation, or split the text into "
+        "sentences",
+    )
+    assert translator.engine.read == [2, 1, 1, 5]
+
+
+def test_what_has_neither_letter_nor_digit_is_left_as_it_is():
+    translator = copier()
+    found = translator.translate(["😀 🎉", " ?! ", "\x00\u2028\r", "\ud83d", "👩\u200d🔬"])
+    assert [each.text for each in found] == ["😀 🎉", "?!", "", "\ufffd", "👩\u200d🔬"]
+    assert translator.engine.read == []
+    assert translator.translate("?!", split="never").text == "?!"
+    assert translator.engine.read, "unless the model is to read everything"
+
+
+def test_attention_is_that_of_one_reading():
+    translator = copier()
+    seen = translator.translate("One Two . Three !", attention=True)
+    assert seen.attention is not None
+    assert seen.num_parts == 1
+    assert seen.notes == translator.translate("One Two . Three !", split="never").notes
+    assert translator.translate("!", attention=True).attention is not None
+    with pytest.raises(ModelError, match="one reading"):
+        translator.translate("One", attention=True, split="sentences")
+
+
+@settings(max_examples=40)
+@given(st.lists(st.text(st.sampled_from(list("One Two.!\n\x00\ud83d😀")) | st.characters(), max_size=60), max_size=5))
+def test_a_copier_copies_whatever_it_is_given(texts: list[str]):
+    """Bytes spell what no piece does, and no part is lost, doubled or out of order."""
+    translator = copier(longest=24)
+    for text, found in zip(texts, translator.translate(texts), strict=True):
+        assert "".join(found.text.split()) == "".join(normalize(text).split())

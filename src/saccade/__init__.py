@@ -17,6 +17,8 @@ from saccade.errors import (
 from saccade.search.settings import SearchSettings
 
 if TYPE_CHECKING:
+    from saccade.evaluation.risk import MinimumRisk
+    from saccade.text.wording import Wording
     from saccade.translator import Translation, Translator, load
 
 __version__ = "0.1.0"
@@ -24,6 +26,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CheckpointError",
     "DataError",
+    "MinimumRisk",
     "MissingDependency",
     "ModelError",
     "OutputExists",
@@ -33,17 +36,27 @@ __all__ = [
     "TrainingError",
     "Translation",
     "Translator",
+    "Wording",
     "WorkerLost",
     "__version__",
     "load",
 ]
 
 
+_LAZY = {
+    "MinimumRisk": "saccade.evaluation.risk",
+    "Translation": "saccade.translator",
+    "Translator": "saccade.translator",
+    "Wording": "saccade.text.wording",
+    "load": "saccade.translator",
+}
+
+
 def __getattr__(name: str) -> Any:
     """Load what is heavy when it is first asked for (PEP 562), so that `import saccade` takes no time."""
-    if name not in ("Translation", "Translator", "load"):
+    if name not in _LAZY:
         raise AttributeError(f"module 'saccade' has no attribute {name!r}")
-    return getattr(import_module("saccade.translator"), name)
+    return getattr(import_module(_LAZY[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -6,6 +6,7 @@ tokenizer.spm       or source.spm and target.spm; with the pieces by id in .piec
 card.md             data, scores and intended use, for people
 """
 
+import hashlib
 import os
 import shutil
 import uuid
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from safetensors.numpy import load, save_file
 from saccade import __version__, settings
 from saccade.errors import ModelError
 from saccade.models.settings import ModelSettings, TransformerSettings
+from saccade.recipe import TaskModelSettings, TaskSettings
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import Tokenizers
 
@@ -52,6 +55,50 @@ class Description:
     """sha256 of the source's and the target's tokenizer, put in when the model is saved."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskDescription:
+    """What settings.toml says of a model that has learned a task other than translation."""
+
+    format: int = FORMAT
+    """Version of this layout."""
+    saccade: str = __version__
+    """Version of saccade that wrote it."""
+    task: TaskSettings
+    """What it has learned."""
+    model: TaskModelSettings
+    """What was trained."""
+    search: SearchSettings = field(default_factory=SearchSettings)
+    """How it searches unless told otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDirectory:
+    """An opened model directory of a task."""
+
+    path: Path
+    description: TaskDescription
+
+    @classmethod
+    def open(cls, path: Path) -> "TaskDirectory":
+        """A model directory, or a run directory, whose finished or best model is taken."""
+        path, table = _opened(path)
+        return cls(path, settings.parse(TaskDescription, table, origin=str(path / SETTINGS), base=path))
+
+    def parameters(self) -> dict[str, NDArray[Any]]:
+        """All parameters by name."""
+        return read_parameters(self.path / PARAMETERS)
+
+    @property
+    def num_parameters(self) -> int:
+        """How many numbers the model learned."""
+        return _num_parameters(self.path / PARAMETERS)
+
+
+def holds_task(path: Path) -> bool:
+    """Whether a model directory, or a run directory, holds a model of a task other than translation."""
+    return "task" in _opened(path)[1]
+
+
 @dataclass(frozen=True, slots=True)
 class ModelDirectory:
     """An opened model directory. The parameters stay on disk until asked for."""
@@ -63,12 +110,12 @@ class ModelDirectory:
     @classmethod
     def open(cls, path: Path) -> "ModelDirectory":
         """A model directory, or a run directory, whose finished or best model is taken."""
-        path = Path(path)
-        if not (path / SETTINGS).is_file() and (path / "model" / SETTINGS).is_file():
-            path = path / "model"
-        _check_layout(path)
-        table = settings.read(path / SETTINGS)
-        _check_format(path, table)
+        path, table = _opened(path)
+        if "task" in table:
+            raise ModelError(
+                f"{path} holds a model that has learned another task than translation. "
+                "`saccade evaluate --model` and `saccade view --model` work with it."
+            )
         description = settings.parse(Description, table, origin=str(path / SETTINGS), base=path)
         tokenizers = Tokenizers.load(path)
         if description.tokenizers not in (None, tokenizers.checksums):
@@ -88,11 +135,27 @@ class ModelDirectory:
         """All parameters by name."""
         return read_parameters(self.path / PARAMETERS)
 
+    def checksum(self) -> str:
+        """Tells this model from any other: sha256 of parameters, make and tokenizers."""
+        with (self.path / PARAMETERS).open("rb") as file:
+            parts = (hashlib.file_digest(file, "sha256").hexdigest(), repr(self.description.model))
+        return hashlib.sha256(" ".join((*parts, *self.tokenizers.checksums)).encode()).hexdigest()
+
     @property
     def num_parameters(self) -> int:
-        """How many numbers the model learned, from the file's header alone."""
-        with open_parameters(self.path / PARAMETERS) as file:
-            return sum(int(np.prod(file.get_slice(name).get_shape())) for name in file.keys())  # noqa: SIM118
+        """How many numbers the model learned."""
+        return _num_parameters(self.path / PARAMETERS)
+
+
+def _opened(path: Path) -> tuple[Path, dict[str, Any]]:
+    """Where the files of a model lie, and what its settings.toml says."""
+    path = Path(path)
+    if not (path / SETTINGS).is_file() and (path / "model" / SETTINGS).is_file():
+        path = path / "model"
+    _check_layout(path)
+    table = settings.read(path / SETTINGS)
+    _check_format(path, table)
+    return path, table
 
 
 def save(
@@ -108,6 +171,22 @@ def save(
         (draft / SETTINGS).write_text(settings.dump(marked), encoding="utf-8")
         save_file(dict(parameters), draft / PARAMETERS)
         tokenizers.save(draft)
+        (draft / CARD).write_text(card, encoding="utf-8")
+
+
+def save_task(
+    path: Path,
+    description: TaskDescription,
+    parameters: Mapping[str, NDArray[Any]],
+    card: str,
+    files: Mapping[str, bytes] = MappingProxyType({}),
+) -> None:
+    """Write the model directory of a task, with what else it needs by name, such as a tokenizer."""
+    with drafted(path) as draft:
+        (draft / SETTINGS).write_text(settings.dump(description), encoding="utf-8")
+        save_file(dict(parameters), draft / PARAMETERS)
+        for name, content in files.items():
+            (draft / name).write_bytes(content)
         (draft / CARD).write_text(card, encoding="utf-8")
 
 
@@ -184,6 +263,12 @@ def read_parameters(path: Path) -> dict[str, NDArray[Any]]:
     """All tensors of a safetensors file by name."""
     with open_parameters(path) as file:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+
+
+def _num_parameters(path: Path) -> int:
+    """From the file's header alone."""
+    with open_parameters(path) as file:
+        return sum(int(np.prod(file.get_slice(name).get_shape())) for name in file.keys())  # noqa: SIM118
 
 
 def open_parameters(path: Path) -> Any:

@@ -36,6 +36,8 @@ class Learned(NamedTuple):
     """Of what was chosen by chance on the way, such as the position that hard attention looks at."""
     entropy: Float[Tensor, "batch target"] | None = None
     """Of the distributions these choices were drawn from."""
+    weights: Float[Tensor, "batch target key"] | None = None
+    """Where the decoder looked, if a loss is to bear on that."""
 
 
 @runtime_checkable

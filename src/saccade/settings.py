@@ -52,14 +52,15 @@ class Field:
 
 def load(cls: type[T], path: Path, overrides: Sequence[str] = ()) -> T:
     """Read `cls` from a TOML file, with overrides such as "model.layers=4" on top."""
-    table = read(path)
     problems: list[str] = []
-    for override in overrides:
-        try:
-            table = _merged(table, _parse_override(override))
-        except ValueError as error:
-            problems.append(str(error))
+    table = _overridden(read(path), overrides, problems)
     return _build(cls, table, str(path), path.absolute().parent, problems)
+
+
+def override(settings: T, overrides: Sequence[str], *, origin: str) -> T:
+    """The same settings with overrides such as "search.beam=4" on top. `origin` heads the error message."""
+    problems: list[str] = []
+    return _build(type(settings), _overridden(table(settings), overrides, problems), origin, Path.cwd(), problems)
 
 
 def parse(cls: type[T], table: Mapping[str, Any], *, origin: str, base: Path) -> T:
@@ -122,6 +123,15 @@ def _explain_toml(message: str, text: str) -> str:
         lines = text.split("\n")
         explained += f" The line reads: {lines[int(line[1]) - 1].strip()}"
     return explained
+
+
+def _overridden(table: Mapping[str, Any], overrides: Sequence[str], problems: list[str]) -> Mapping[str, Any]:
+    for override in overrides:
+        try:
+            table = _merged(table, _parse_override(override))
+        except ValueError as error:
+            problems.append(str(error))
+    return table
 
 
 def _parse_override(override: str) -> dict[str, Any]:

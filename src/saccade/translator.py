@@ -1,20 +1,33 @@
 """Text in, translation out: normalise → tokenize → search → tokens → text. What most users import."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from html import escape
 from itertools import islice, repeat
+from math import exp, fsum
 from pathlib import Path
-from typing import get_args, overload
+from statistics import fmean
+from typing import Any, NamedTuple, get_args, overload
 
 from saccade.directory import ModelDirectory
-from saccade.engines.automatic import load_engine
+from saccade.engines.automatic import load_engine, load_ensemble
 from saccade.engines.engine import Compute, Engine, EngineName, Traced
+from saccade.engines.worded import Demand, Writer, translate_worded
 from saccade.errors import DataError, ModelError
+from saccade.evaluation.risk import MinimumRisk, expected_utility
 from saccade.search.hypothesis import Hypothesis
-from saccade.search.settings import SearchSettings
+from saccade.search.hypothesis import score as rank
+from saccade.search.settings import BELONGS_TO, SearchSettings
+from saccade.text.joining import has_spaces
+from saccade.text.normalize import normalize
+from saccade.text.parts import Divider, Division, Reading, Split, rejoin
+from saccade.text.streaming import text_pieces
 from saccade.text.tokenizer import EOS, SPECIALS, Tokenizer
-from saccade.trace.trace import KINDS, AttentionTrace, Kind, Span, Tokens
+from saccade.text.wording import Wording
+from saccade.trace import alignment
+from saccade.trace.trace import KINDS, AttentionTrace, Kind, Matrix, Span, Tokens
+from saccade.trace.words import word_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +41,7 @@ class Translation:
     score: float = 0.0
     """What ranked it: log-probability made comparable between lengths."""
     log_prob: float = 0.0
-    """Its log-probability under the model."""
+    """Its log-probability under the model; of a text in several parts, the sum over them."""
     tokens: tuple[str, ...] = ()
     """The tokens that the translation was written in."""
     attention: AttentionTrace | None = field(default=None, repr=False, compare=False)
@@ -37,9 +50,23 @@ class Translation:
     """The next best ones, if more than one was asked for."""
     notes: tuple[str, ...] = ()
     """What the reader should know, such as a source longer than the model has ever seen."""
+    num_parts: int = 1
+    """How many parts the source was cut into; each was translated by itself."""
 
     def __str__(self) -> str:
         return self.text
+
+    @property
+    def alignment(self) -> tuple[alignment.Link, ...] | None:
+        """Links (source word, target word), counted from 0: each word of the translation with the one it attends to
+        most. A word is what stands between blanks, or a single Chinese or Japanese character. None unless attention was
+        asked for.
+        """
+        if self.attention is None:
+            return None
+        heard = alignment.Reading().weights(self.attention)
+        source, target = (_word_shares(side) for side in (self.attention.source, self.attention.target))
+        return tuple(alignment.links(alignment.between_words(heard, source, target)))
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page of its attention and that of its alternatives, or the text alone."""
@@ -51,27 +78,68 @@ class Translation:
         return repr_html(traces)
 
 
+class Scored(NamedTuple):
+    """How likely a given translation is, token by token."""
+
+    tokens: tuple[str, ...]
+    """Those of the target, and its end."""
+    log_probs: tuple[float, ...]
+    """Of each of them, given the source and the tokens before it, in nats."""
+
+    @property
+    def log_prob(self) -> float:
+        """log p(target | source)."""
+        return fsum(self.log_probs)
+
+
 def load(
-    path: str | Path, *, engine: EngineName = "auto", device: str = "cpu", compute: Compute = "float32"
+    path: str | Path | Sequence[str | Path],
+    *,
+    engine: EngineName = "auto",
+    device: str = "cpu",
+    compute: Compute = "float32",
+    wording: Wording | None = None,
+    mbr: MinimumRisk | None = None,
 ) -> "Translator":
     """Open a model directory, or the run directory of a training, to translate with.
 
-    `auto` runs Transformers on a CPU with CTranslate2, which `compute="int8"` makes smaller and faster, and everything
-    else with torch.
+    Several directories translate together: a token is as likely as in the mean of what their models say. `auto` runs a
+    Transformer on a CPU with CTranslate2, which `compute="int8"` makes smaller and faster, and everything else with
+    torch. `wording` and `mbr` are for all that is translated, unless a call has its own.
     """
     for name, given, known in (("engine", engine, EngineName), ("compute", compute, Compute)):
         if given not in get_args(known):
             raise ModelError(f"{name} must be one of {', '.join(get_args(known))}, not {given}.")
-    directory = ModelDirectory.open(Path(path))
-    return Translator(directory, load_engine(directory, engine, device=device, compute=compute))
+    paths = [path] if isinstance(path, str | Path) else path
+    if not paths:
+        raise ModelError("load needs at least one model directory, but an empty list was given.")
+    first, *others = directories = [ModelDirectory.open(Path(each)) for each in paths]
+    if not others:
+        alone = load_engine(first, engine, device=device, compute=compute)
+        return Translator(first, alone, wording=wording, mbr=mbr)
+    together = load_ensemble(directories, engine, device=device, compute=compute)
+    # What is too long for one of them, the reader should know.
+    shortest = min(each.description.max_tokens for each in directories)
+    warned = replace(first, description=replace(first.description, max_tokens=shortest))
+    return Translator(warned, together, wording=wording, mbr=mbr)
 
 
 class Translator:
     """A model ready to translate."""
 
-    def __init__(self, directory: ModelDirectory, engine: Engine) -> None:
+    def __init__(
+        self,
+        directory: ModelDirectory,
+        engine: Engine,
+        *,
+        wording: Wording | None = None,
+        mbr: MinimumRisk | None = None,
+    ) -> None:
+        """`wording` and `mbr` are for all that is translated, unless a call has its own."""
         self.directory = directory
         self.engine = engine
+        self.wording = wording or Wording()
+        self.mbr = mbr
 
     def __repr__(self) -> str:
         description = self.directory.description
@@ -79,7 +147,14 @@ class Translator:
 
     @overload
     def translate(
-        self, texts: str, *, search: SearchSettings | None = None, attention: bool = False
+        self,
+        texts: str,
+        *,
+        search: SearchSettings | None = None,
+        wording: Wording | None = None,
+        mbr: MinimumRisk | None = None,
+        attention: bool = False,
+        split: Split = ...,
     ) -> Translation: ...
 
     @overload
@@ -88,7 +163,10 @@ class Translator:
         texts: list[str],
         *,
         search: SearchSettings | None = None,
+        wording: Wording | Sequence[Wording] | None = None,
+        mbr: MinimumRisk | None = None,
         attention: bool = False,
+        split: Split = ...,
         advanced: Callable[[int], None] = ...,
     ) -> list[Translation]: ...
 
@@ -97,41 +175,84 @@ class Translator:
         texts: str | list[str],
         *,
         search: SearchSettings | None = None,
+        wording: Wording | Sequence[Wording] | None = None,
+        mbr: MinimumRisk | None = None,
         attention: bool = False,
+        split: Split = "auto",
         advanced: Callable[[int], None] = lambda _: None,
     ) -> Translation | list[Translation]:
         """Translate one text or many; the n-th translation belongs to the n-th text, blank ones included.
 
-        `search` is the model's own unless given. `advanced` is told how many more texts are done. `attention` changes
-        neither texts nor scores: what was found is decoded once more, by force, and then listened to.
+        `search` is the model's own unless given. `wording` is what translations are held to: one for all texts, or one
+        for each. `mbr` takes those that are most like all others instead of the likeliest, and makes that their score.
+        `advanced` is told how many more texts are done. `attention` changes neither texts nor scores: what was found is
+        decoded once more, by force, and then listened to.
+
+        `split` is `auto`: a text that the model was trained to read is read whole, and a longer one in as few parts as
+        fit, with a note; a text without any letter or digit is left as it is. `sentences` cuts between all sentences.
+        `never` has the model read every text as it is. Whole are also read the texts whose wording has a prefix or
+        requires phrases, and all of them with `attention`: weights are those of one reading.
         """
         if isinstance(texts, str):
-            return self.translate([texts], search=search, attention=attention)[0]
+            return self.translate([texts], search=search, wording=wording, mbr=mbr, attention=attention, split=split)[0]
+        if split not in get_args(Split):
+            raise ModelError(f"split must be one of {', '.join(get_args(Split))}, not {split}.")
         if attention:
             self.engine.need_attention()
-        sources = self.directory.tokenizers.source.encode_many(texts)
-        real = [row for row, source in enumerate(sources) if source]
-        advanced(len(texts) - len(real))
-        found = self.engine.translate([sources[row] for row in real], search or self.search, advanced=advanced)
-        written = [(row, each) for row, several in zip(real, found, strict=True) for each in several]
-        decoded = self.directory.tokenizers.target.decode_many([each.ids for _, each in written])
-        traced: Iterable[Traced | None] = repeat(None, len(written))
-        if attention:
-            traced = self.engine.trace([sources[row] for row, _ in written], [each.ids for _, each in written])
-        said = (
-            self._translation(texts[row], each, text, heard)
-            for (row, each), text, heard in zip(written, decoded, traced, strict=True)
+            split = _whole(split)
+        asked = Asked(search or self.search, mbr or self.mbr, attention)
+        wordings = self._wordings(texts, wording)
+        divisions = self._divided(texts, wordings, split)
+        parts = [
+            (reading, self._demand(reading.part.text, each))
+            for division, each in zip(divisions, wordings, strict=True)
+            for reading in division.readings
+        ]
+        found = iter(self._read(parts, asked, _scaled(advanced, len(texts), len(parts))))
+        return [
+            self._joined(text, division, list(islice(found, len(division.readings))), each, asked)
+            for text, division, each in zip(texts, divisions, wordings, strict=True)
+        ]
+
+    def stream(
+        self, text: str, *, search: SearchSettings | None = None, prefix: str = ""
+    ) -> Generator[str, None, Translation]:
+        """Pieces of the translation of one text while it is being written; the generator's value is all of it.
+
+        The pieces together are exactly the text that `translate` gives for the same search: greedy unless given, as a
+        beam does not know its first word before its last. The translation begins with `prefix`.
+        """
+        source = self.directory.tokenizers.source.encode(text)
+        if not source:
+            return Translation(text, "")
+        demand = Demand(prefix)
+        tokens = self.engine.stream(
+            source, search or replace(self.search, beam=1, n_best=1), constraints=self._writer.begun(demand)
         )
-        translations = [Translation(text, "") for text in texts]
-        for row, hypotheses in zip(real, found, strict=True):
-            best, *others = islice(said, len(hypotheses))
-            translations[row] = replace(best, alternatives=tuple(others), notes=self._notes(sources[row]))
-        return translations
+        found: list[Hypothesis] = []
+
+        def written() -> Iterator[int]:
+            found.append((yield from tokens))
+
+        yield from text_pieces(self.directory.tokenizers.target, written())
+        translation = self._translation(text, found[0], self.directory.tokenizers.target.decode(found[0].ids), None)
+        remarks = self._writer.remarks(translation.text, demand)
+        return replace(translation, notes=(*self._too_long(len(source)), *remarks))
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[float]:
         """log p(target | source) of each pair, in nats."""
-        tokenizers = self.directory.tokenizers
-        return self.engine.score(tokenizers.source.encode_many(sources), tokenizers.target.encode_many(targets))
+        return [each.log_prob for each in self.score_tokens(sources, targets)]
+
+    def score_tokens(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
+        """The same, token by token."""
+        _check_pairs(sources, targets)
+        tokenizer = self.directory.tokenizers.target
+        written = tokenizer.encode_many(targets)
+        found = self.engine.token_log_probs(self.directory.tokenizers.source.encode_many(sources), written)
+        return [
+            Scored((*(tokenizer.piece(id) for id in ids), SPECIALS[EOS]), log_probs)
+            for ids, log_probs in zip(written, found, strict=True)
+        ]
 
     @overload
     def trace(self, sources: str, targets: str, *, kinds: Collection[Kind] = ...) -> AttentionTrace: ...
@@ -160,10 +281,7 @@ class Translator:
         """
         if isinstance(sources, str) or isinstance(targets, str):
             return self.trace([str(sources)], [str(targets)], kinds=kinds)[0]
-        if len(sources) != len(targets):
-            raise DataError(
-                f"Every source must have one target, but there are {len(sources)} sources and {len(targets)} targets."
-            )
+        _check_pairs(sources, targets)
         tokenizers = self.directory.tokenizers
         read = [_tokens(tokenizers.source, text) for text in sources]
         written = [_tokens(tokenizers.target, text) for text in targets]
@@ -210,14 +328,190 @@ class Translator:
             token_log_probs=traced.token_log_probs,
         )
 
-    def _notes(self, source: list[int]) -> tuple[str, ...]:
+    def _by_risk(self, found: list[Hypothesis], mbr: MinimumRisk) -> list[Hypothesis]:
+        """Each text once, that of the highest expected utility first. What was drawn by chance counts as often as it
+        was drawn, and what a beam found by its probability.
+        """
+        texts = [self.directory.tokenizers.target.decode(each.ids) for each in found]
+        highest = max(each.log_prob for each in found)
+        weights = [1.0 if mbr.samples else exp(each.log_prob - highest) for each in found]
+        language = self.directory.description.target_language
+        expected = expected_utility(texts, weights, utility=mbr.utility, language=language)
+        first = {text: place for place, text in reversed(list(enumerate(texts)))}
+        ranked = sorted(first.values(), key=lambda place: (-expected[place], place))
+        return [replace(found[place], score=expected[place]) for place in ranked]
+
+    def _wordings(self, texts: Sequence[str], wording: Wording | Sequence[Wording] | None) -> list[Wording]:
+        """What the translation of each text is held to."""
+        wording = self.wording if wording is None else wording
+        wordings = [wording] * len(texts) if isinstance(wording, Wording) else list(wording)
+        if len(wordings) != len(texts):
+            raise DataError(
+                f"Every text must have a wording of its own, or all of them the same, but there are {len(texts)} texts "
+                f"and {len(wordings)} wordings. Give Wording() to those that are free."
+            )
+        return wordings
+
+    def _demand(self, text: str, wording: Wording) -> Demand:
+        """What a wording asks of the translation of this text, or of a part of one."""
+        if not wording:
+            return Demand()
+        spaced = has_spaces(self.directory.description.source_language)
+        banned = tuple(dict.fromkeys(normalize(phrase) for phrase in wording.banned))
+        return Demand(normalize(wording.prefix), banned, wording.demands(text, spaced=spaced))
+
+    def _divided(self, texts: Sequence[str], wordings: Sequence[Wording], split: Split) -> list[Division]:
+        """The parts of each text. A prefix and required phrases are those of a whole text, not of every part of it."""
+        description = self.directory.description
+        divider = Divider(self.directory.tokenizers.source, description.source_language, description.max_tokens)
+        divisions = divider.divide(texts, split)
+        for row, wording in enumerate(wordings):
+            if len(divisions[row].readings) > 1 and (wording.prefix or wording.required):
+                divisions[row] = divider.divide([texts[row]], "never")[0]
+        return divisions
+
+    def _read(
+        self, parts: list[tuple[Reading, Demand]], asked: "Asked", advanced: Callable[[int], None]
+    ) -> list[Translation]:
+        """The translation of each part by itself."""
+        read = [(row, reading, demand) for row, (reading, demand) in enumerate(parts) if reading.ids]
+        advanced(len(parts) - len(read))
+        found = translate_worded(
+            self.engine,
+            self._writer,
+            [reading.ids for _, reading, _ in read],
+            asked.search if asked.mbr is None else _candidates(asked.search, asked.mbr),
+            [demand for _, _, demand in read],
+            advanced=advanced,
+        )
+        if asked.mbr is not None:
+            found = [self._by_risk(several, asked.mbr)[: asked.search.n_best] for several in found]
+        written = [(reading, each) for (_, reading, _), several in zip(read, found, strict=True) for each in several]
+        decoded = self.directory.tokenizers.target.decode_many([each.ids for _, each in written])
+        traced: Iterable[Traced | None] = repeat(None, len(written))
+        if asked.attention:
+            traced = self.engine.trace([reading.ids for reading, _ in written], [each.ids for _, each in written])
+        said = (
+            self._translation(reading.part.text, each, text, heard)
+            for (reading, each), text, heard in zip(written, decoded, traced, strict=True)
+        )
+        translations = [Translation(reading.part.text, "" if reading.ids else reading.left) for reading, _ in parts]
+        for (row, _, _), hypotheses in zip(read, found, strict=True):
+            best, *others = islice(said, len(hypotheses))
+            translations[row] = replace(best, alternatives=tuple(others)) if others else best
+        return translations
+
+    def _joined(
+        self, text: str, division: Division, parts: list[Translation], wording: Wording, asked: "Asked"
+    ) -> Translation:
+        """The translations of all parts as that of the whole; the next best one has the next best of every part."""
+        ranked = [[each, *each.alternatives] for each in parts]
+        several = [
+            self._whole(text, division, [found[min(place, len(found) - 1)] for found in ranked], asked)
+            for place in range(max(map(len, ranked)))
+        ]
+        if any(reading.ids for reading in division.readings):
+            demand, cut = self._demand(text, wording), self._cut(division)
+            several = [replace(each, notes=(*cut, *self._writer.remarks(each.text, demand))) for each in several]
+        best, *others = several
+        return replace(best, alternatives=tuple(others)) if others else best
+
+    def _whole(self, text: str, division: Division, parts: list[Translation], asked: "Asked") -> Translation:
+        """One translation of every part, put together."""
+        if len(parts) == 1:
+            return replace(parts[0], source=text, alternatives=())
+        description = self.directory.description
+        log_prob = sum(each.log_prob for each in parts)
+        num_tokens = sum(len(each.tokens) + 1 for each in parts if each.tokens)
+        return Translation(
+            source=text,
+            text=rejoin(
+                [reading.part for reading in division.readings],
+                [each.text for each in parts],
+                description.source_language,
+                description.target_language,
+            ),
+            score=rank(log_prob, max(1, num_tokens), asked.search)
+            if asked.mbr is None
+            else fmean(each.score for each in parts),
+            log_prob=log_prob,
+            tokens=tuple(token for each in parts for token in each.tokens),
+            num_parts=len(parts),
+        )
+
+    def _cut(self, division: Division) -> tuple[str, ...]:
+        """That a text was too long to be read whole, or was read whole although it is too long."""
+        if division.place:
+            longest = self.directory.description.max_tokens
+            return (
+                f"has {division.num_tokens} tokens, but the model was trained on at most {longest}: "
+                f"it was translated in {len(division.readings)} parts, cut {division.place}",
+            )
+        return self._too_long(len(division.readings[0].ids)) if len(division.readings) == 1 else ()
+
+    def _too_long(self, num_tokens: int) -> tuple[str, ...]:
         longest = self.directory.description.max_tokens
-        if len(source) <= longest:
+        if num_tokens <= longest:
             return ()
         return (
-            f"has {len(source)} tokens, but the model was trained on at most {longest}: "
+            f"has {num_tokens} tokens, but the model was trained on at most {longest}: "
             "check this translation, or split the text into sentences",
         )
+
+    @cached_property
+    def _writer(self) -> Writer:
+        return Writer(self.directory.tokenizers.target, has_spaces(self.directory.description.target_language))
+
+
+class Asked(NamedTuple):
+    """What is asked of all texts of a call alike."""
+
+    search: SearchSettings
+    mbr: MinimumRisk | None
+    attention: bool
+
+
+def _whole(split: Split) -> Split:
+    if split == "sentences":
+        raise ModelError(
+            "Weights are those of one reading, so attention can be had of whole texts only, but "
+            'split = "sentences" was asked for, too. Leave one of them out, or translate each sentence by itself.'
+        )
+    return "never"
+
+
+def _scaled(advanced: Callable[[int], None], num_texts: int, num_parts: int) -> Callable[[int], None]:
+    """Told of parts, tells of texts."""
+    done = 0
+
+    def count(parts: int) -> None:
+        nonlocal done
+        before, done = done, done + parts
+        share = num_texts / max(1, num_parts)
+        advanced(round(done * share) - round(before * share))
+
+    return count
+
+
+def _candidates(settings: SearchSettings, mbr: MinimumRisk) -> SearchSettings:
+    """The search that finds what is to be compared: so many draws, or all that the beam has."""
+    if not mbr.samples:
+        return replace(settings, n_best=max(settings.n_best, settings.beam))
+    usual = {field.name: field.default for field in fields(settings)}
+    others: dict[str, Any] = {name: usual[name] for name, methods in BELONGS_TO.items() if "sampling" not in methods}
+    return replace(settings, method="sampling", n_best=mbr.samples, **others)
+
+
+def _check_pairs(sources: Sequence[str], targets: Sequence[str]) -> None:
+    if len(sources) != len(targets):
+        raise DataError(
+            f"Every source must have one target, but there are {len(sources)} sources and {len(targets)} targets."
+        )
+
+
+def _word_shares(tokens: Tokens) -> Matrix:
+    assert tokens.spans is not None, "a translator knows where its tokens stand"
+    return alignment.shares(tokens.spans, word_spans(tokens.text))
 
 
 def _tokens(tokenizer: Tokenizer, text: str) -> tuple[tuple[int, ...], Tokens]:

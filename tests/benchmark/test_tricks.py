@@ -13,6 +13,7 @@ from saccade import recipe as recipes
 def two_updates(write_task, tmp_path: Path):
     """Parameters after two updates of a small model, which drops nothing."""
     from saccade.data.prepare import prepare
+    from saccade.lessons.pairs import Pairs
     from saccade.training.loop import Silent, Training
     from saccade.training.run import Run
 
@@ -27,7 +28,7 @@ def two_updates(write_task, tmp_path: Path):
                 raise StopIteration
 
     def train() -> dict[str, torch.Tensor]:
-        training = Training(Run(tmp_path / "run", recipe), prepared, Enough())
+        training = Training(Run(tmp_path / "run", recipe), Pairs(recipe, prepared), Enough())
         (tmp_path / "run").mkdir(exist_ok=True)
         with pytest.raises(StopIteration):
             training.fit()

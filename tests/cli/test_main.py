@@ -16,6 +16,7 @@ VERBS = [
     "train",
     "translate",
     "evaluate",
+    "score",
     "align",
     "info",
     "export",

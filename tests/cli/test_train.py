@@ -58,7 +58,7 @@ def test_patience_is_told(saccade, write_task, tmp_path: Path):
         "training.patience=1",
         "training.validate_every=2",
         "training.learning_rate=1e-30",
-        "training.best_by=bleu",
+        "training.best_by=quality",
     )
     ended = saccade("train", write_task(tmp_path), *(word for each in settings for word in ("--set", each)))
     assert ended.code == 0

@@ -1,14 +1,22 @@
 """`saccade translate`: lines in, as many lines out, in their order."""
 
 import gzip
+import io
 import os
 import pty
+import random
+import re
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 
 import pytest
 import zstandard
+
+from saccade import load
+from saccade.cli.translate import Work, chunks
+from saccade.text.formats.stream import Lines
 
 LINES = ["lion fox", "", "bee ant", "   ", "cat lion", "", ""]
 TRANSLATIONS = ["Löwe Fuchs", "", "Biene Ameise", "", "Katze Löwe", "", ""]
@@ -80,38 +88,115 @@ def test_blank_lines_stay_in_place_among_several_translations(saccade, trained: 
     assert texts[4] == "Hund Fuchs"
 
 
+def test_a_glossary(saccade, trained: Path, tmp_path: Path):
+    (tmp_path / "terms.tsv").write_text("cat\tLöwe\nbee\t狗\n", "utf-8")
+    ended = saccade(
+        "translate", "-m", trained / "run", "--glossary", tmp_path / "terms.tsv", stdin="cat fox\n\nbee fox\n"
+    )
+    first, blank, last = ended.stdout.splitlines()
+    assert "Löwe" in first
+    assert (blank, last) == ("", "Biene Fuchs")
+    assert ended.stderr == "line 3 does not have '狗', which is required: no translation with it was found\n"
+
+
+@pytest.mark.parametrize("n_best", [1, 3])
+def test_the_least_risk_among_samples(saccade, trained: Path, n_best: int):
+    words = ("translate", "-m", trained / "run", "--mbr", "20", "--n-best", str(n_best))
+    ended = saccade(*words, stdin="fox dog\n\n")
+    lines = ended.stdout.splitlines()
+    assert (ended.code, len(lines)) == (0, 2 * n_best)
+    assert lines[0].split("\t")[-1] == "Fuchs Hund"
+    assert saccade(*words, stdin="fox dog\n\n") == ended, "chance is the same each time"
+
+
 def test_an_output_file(saccade, trained: Path, tmp_path: Path):
     ended = saccade("translate", "-m", trained / "run", trained / "valid.en", "-o", tmp_path / "out.de")
-    assert (ended.code, ended.stdout, ended.stderr) == (0, "", "")
+    assert (ended.code, ended.stdout) == (0, "")
+    assert re.fullmatch(
+        r"6 lines, 12 tokens written, \d+\.\d s: [\d,]+\.\d sentences/s, [\d,]+ tokens/s\n", ended.stderr
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["out.de"]
     assert (tmp_path / "out.de").read_bytes() == (trained / "valid.de").read_bytes()
 
 
-def test_an_output_cut_short_is_told(saccade, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("saccade.cli.translate.CHUNK", 2)
+def test_an_output_cut_short_is_told_and_gone_on_with(saccade, trained: Path, tmp_path: Path):
     (tmp_path / "in.en").write_bytes(b"fox dog\ncat cat\n\xff\n")
-    out = tmp_path / "out.de"
-    ended = saccade("translate", "-m", trained / "run", tmp_path / "in.en", "-o", out)
+    out, part = tmp_path / "out.de", tmp_path / "out.de.part"
+    words = ("translate", "-m", trained / "run", tmp_path / "in.en", "-o", out)
+    ended = saccade(*words)
     assert ended.code == 1
-    assert ended.stderr.startswith(f"{out} is not complete: it has 2 lines.\nerror: {tmp_path / 'in.en'} must be UTF-8")
-    assert out.read_text("utf-8") == "Fuchs Hund\nKatze Katze\n"
+    assert ended.stderr.startswith(
+        f"{part} has the translations of 2 lines. The same command goes on from there.\n"
+        f"error: {tmp_path / 'in.en'} must be UTF-8 text, but byte 1 of line 3 is 0xFF"
+    )
+    assert part.read_text("utf-8") == "Fuchs Hund\nKatze Katze\n"
+    assert not out.exists()
+    (tmp_path / "in.en").write_bytes(b"fox dog\ncat cat\nbee ant\ndog dog\n")
+    ended = saccade(*words)
+    assert ended.code == 0
+    assert ended.stderr.startswith(f"Going on after line 2, which {part} ends with.\n2 lines, 4 tokens written, ")
+    assert out.read_text("utf-8") == "Fuchs Hund\nKatze Katze\nBiene Ameise\nHund Hund\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.en", "out.de"]
 
 
 def test_an_output_that_would_be_empty_is_not_left_behind(saccade, trained: Path, tmp_path: Path):
     (tmp_path / "in.en").write_bytes(b"\xff\n")
     assert saccade("translate", "-m", trained / "run", tmp_path / "in.en", "-o", tmp_path / "out.de").code == 1
-    assert not (tmp_path / "out.de").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["in.en"]
+
+
+def of(content: bytes) -> Lines:
+    return Lines([], io.BytesIO(content))
 
 
 def test_on_a_screen_each_line_is_answered_before_the_next_is_read(trained: Path):
-    from saccade import load
-    from saccade.cli.translate import translated
-
-    read: list[str] = []
-    lines = (read.append(line) or line for line in ["fox dog", "dog fox"])
     translator = load(trained / "run")
-    answers = translated(translator, lines, translator.search, onto_screen=True)
-    assert next(answers) == "Fuchs Hund"
-    assert read == ["fox dog"]
+    lines = of(b"fox dog\ndog fox\n")
+    answers = Work(translator, translator.search).through(lines, most=1)
+    assert (next(answers), lines.num_lines) == ("Fuchs Hund\n", 1)
+    assert (next(answers), lines.num_lines) == ("Hund Fuchs\n", 2)
+
+
+def test_chunks_are_few_lines_at_first_and_never_too_many(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("saccade.cli.translate.FIRST", 2)
+    sizes = [len(chunk) for chunk in chunks(of(b"x\n" * 50), 16, waits=True)]
+    assert sizes == [2, 2, 4, 8, 16, 16, 2]
+    monkeypatch.setattr("saccade.cli.translate.CHARACTERS", 6)
+    sizes = [len(chunk) for chunk in chunks(of(b"12345\n" * 5 + b"x\n" * 7), 4, waits=True)]
+    assert sizes == [2, 2, 2, 4, 2], "long lines are fewer"
+
+
+@pytest.mark.parametrize("stop", [1, 2, 5, 17])
+def test_chunks_are_the_same_after_a_break(stop: int):
+    content = b"".join(b"x" * (line % 7) + b"\n" for line in range(100))
+    lines = of(content)
+    ends = [lines.num_lines for _ in chunks(lines, 16, waits=True)]
+    lines = of(content)
+    for _ in islice(chunks(lines, 16, waits=True), stop):
+        mark = lines.mark
+    again = of(content)
+    assert again.skip(mark)
+    assert [again.num_lines for _ in chunks(again, 16, waits=True)] == ends[stop:]
+
+
+def test_a_program_that_waits_for_each_answer_gets_it(model: Path):
+    """Line by line through pipes, as an editor or a script would talk to it."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "saccade", "translate", "-m", model, "--beam", "1"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for line in ("😀", "?!", "", "…"):
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == line + "\n"
+    rest, told = process.communicate()
+    assert (process.returncode, rest, told) == (0, "", "")
 
 
 def test_a_pipe_as_a_file(saccade, trained: Path):
@@ -147,5 +232,104 @@ def test_a_reader_that_has_seen_enough(trained: Path, tmp_path: Path):
     os.close(screen)
     assert process.wait() == 0
     assert b"translating" in shown
+    assert b"0%" in shown
     assert b"Traceback" not in shown
     assert b"Error" not in shown
+
+
+def adversarial(count: int) -> list[str]:
+    """Lines that no corpus has: any characters at all, control characters, markup, both directions, far too long."""
+    rng = random.Random(1)
+    ranges = [(0x20, 0x7F), (0, 0x20), (0x80, 0x250), (0x590, 0x700), (0x900, 0xE80), (0x2000, 0x2070), (0x300, 0x370)]
+    ranges += [(0x4E00, 0x9FFF), (0xFFF0, 0x10000), (0x1F300, 0x1F700), (0xE000, 0xE100), (0x10000, 0x110000)]
+
+    def character() -> str:
+        return chr(rng.randrange(*rng.choice(ranges)))
+
+    odd = [
+        "",
+        " ",
+        "\t",
+        "\x00",
+        "\r",
+        "\r\r",
+        "\u2028",
+        "\x85\x1c",
+        "\ufeff",
+        "\ufffe",
+        "😀",
+        "?!",
+        "7",
+        "a",
+        "½",
+        "...",
+        "▁",
+    ]
+    odd += [
+        "</s>",
+        "<unk> <pad>",
+        "<b>bold</b> &amp; <br/>",
+        "{{x}} %s $1 \\n",
+        "a\u200fب\u202eb\u202c",
+        "e" + "\u0301" * 300,
+    ]
+    odd += ["'; DROP TABLE lines; --", "http://example.org/" + "a" * 200, "<0x0A>", "\U0010ffff", ">>deu<< a"]
+    made = ["".join(character() for _ in range(rng.randrange(40))) for _ in range(count - len(odd))]
+    return [line.replace("\n", " ") for line in odd + made]
+
+
+@pytest.mark.parametrize(
+    ("engine", "words"),
+    [
+        ("auto", ()),
+        ("auto", ("--split", "sentences", "--n-best", "2")),
+        ("torch", ()),
+    ],
+)
+def test_whatever_comes_in_as_many_lines_go_out(engine: str, words: tuple[str, ...], saccade, model: Path):
+    lines = adversarial(2000)
+    if engine == "auto" and not words:
+        lines += ["a dog. " * 700, "漢" * 1000, "x" * 1000, " " * 100_000, "😀" * 100_000]
+    short = ("--beam", "1", "--set", "search.max_length_factor=0.05", "--set", "search.max_length_extra=3")
+    ended = saccade(
+        "translate", "-m", model, "--engine", engine, *short, *words, stdin="\n".join(lines).encode() + b"\n"
+    )
+    assert ended.code == 0
+    found = ended.stdout.split("\n")
+    assert len(found) == len(lines) * (2 if words else 1) + 1
+    assert len(ended.stdout.splitlines()) == len(found) - 1, "however one counts lines"
+    if not words:
+        assert [found[lines.index(line)] for line in ("", "\t", "😀", "?!", "...")] == ["", "", "😀", "?!", "..."]
+
+
+def test_bytes_that_are_no_text_are_replaced_if_asked(saccade, model: Path):
+    ended = saccade("translate", "-m", model, "--encoding-errors", "replace", stdin=b"?\xff!\n\xf0\x9f\n")
+    assert (ended.code, ended.stdout) == (0, "?\ufffd!\n\ufffd\n")
+
+
+def test_search_settings_of_the_command_line(saccade, trained: Path):
+    short = saccade("translate", "-m", trained / "run", "--set", "search.max_length_factor=0", "--set",
+                    "search.max_length_extra=1", stdin="fox dog\n")  # fmt: skip
+    assert (short.code, short.stdout) == (0, "Fuchs\n")
+    several = saccade("translate", "-m", trained / "run", "--set", "search.n_best=2", stdin="fox dog\n")
+    assert several.stdout.split("\n")[0].endswith("\tFuchs Hund")
+    assert len(several.stdout.splitlines()) == 2
+
+
+def test_a_paragraph_in_its_sentences(saccade, trained: Path):
+    """The toy has learned two words; a full stop it has not, but ends are found all the same."""
+    ended = saccade("translate", "-m", trained / "run", "--split", "sentences", stdin="fox dog  !!!  Bee ant\n")
+    assert ended.code == 0
+    assert ended.stdout.startswith("Fuchs Hund")
+    assert ended.stderr == ""
+
+
+def test_notes_do_not_flood(saccade, trained: Path):
+    ended = saccade("translate", "-m", trained / "run", stdin="dog cat dog cat dog cat dog cat dog\n" * 30)
+    told = ended.stderr.splitlines()
+    assert len(told) == 21
+    assert told[19].startswith(
+        "line 20 has 9 tokens, but the model was trained on at most 8: it was translated in 2 parts"
+    )
+    assert told[20] == "10 more lines had such notes."
+    assert ended.stdout == "Hund Katze Hund Katze Hund Katze Hund Katze Hund\n" * 30 or ended.stdout.count("\n") == 30

@@ -1,4 +1,6 @@
-"""What holds for every search, whatever the model: run on greedy search and on beams of several widths."""
+"""What holds for every search, whatever the model: run on all methods, rules and constraints."""
+
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,7 +10,9 @@ from hypothesis import strategies as st
 from tests.search.toys import BOS, EOS, Explicit, replay, sources
 
 from saccade.search.beam import beam_search
+from saccade.search.constraints import FREE, Constraints, contains
 from saccade.search.greedy import greedy
+from saccade.search.hypothesis import score
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 
@@ -20,14 +24,44 @@ models = st.builds(
     vocab=st.integers(3, 9),
     sharpness=st.sampled_from([0.3, 2.0, 6.0]),
 )
-settings_ = st.integers(1, 6).flatmap(
-    lambda beam: st.builds(
-        SearchSettings,
-        beam=st.just(beam),
-        n_best=st.integers(1, beam),
-        length_penalty=st.sampled_from([0.0, 0.7, 1.0]),
-        penalty=st.sampled_from(["length", "gnmt"]),
+OF_METHOD = {
+    "beam": {"stopping": st.sampled_from(["ctranslate2", "exact"])},
+    "diverse": {"stopping": st.sampled_from(["ctranslate2", "exact"]), "diversity": st.sampled_from([0.0, 0.5, 3.0])},
+    "alternatives": {"stopping": st.sampled_from(["ctranslate2", "exact"])},
+    "sampling": {
+        "temperature": st.sampled_from([0.5, 1.0, 2.0]),
+        "top_k": st.integers(0, 4),
+        "top_p": st.sampled_from([0.4, 0.9, 1.0]),
+        "seed": st.integers(1, 3),
+    },
+}
+
+
+@st.composite
+def settings_(draw, methods=tuple(OF_METHOD)):
+    method, beam = draw(st.sampled_from(methods)), draw(st.integers(1, 6))
+    asked = {name: draw(values) for name, values in OF_METHOD[method].items()}
+    if method == "diverse":
+        asked["groups"] = draw(st.sampled_from([None, *(g for g in range(1, beam + 1) if beam % g == 0)]))
+    if draw(st.booleans()):
+        asked |= {name: draw(st.integers(0, 3)) for name in ("min_length", "no_repeat_ngram", "max_repeats")}
+    return SearchSettings(
+        method=method,
+        beam=beam,
+        n_best=draw(st.integers(1, beam)),
+        length_penalty=draw(st.sampled_from([0.0, 0.7, 1.0])),
+        penalty=draw(st.sampled_from(["length", "gnmt"])),
+        **asked,
     )
+
+
+phrases = st.lists(st.sampled_from([0, 2]), min_size=1, max_size=2).map(tuple)
+constraints_ = st.fixed_dictionaries(
+    {
+        "prefix": st.lists(st.sampled_from([0, 2]), max_size=3).map(tuple),
+        "banned": st.lists(phrases, max_size=2).map(tuple),
+        "required": st.lists(phrases, max_size=2).map(tuple),
+    }
 )
 limits_ = st.lists(st.integers(1, 8), min_size=1, max_size=5)
 
@@ -41,26 +75,37 @@ def written(hypothesis):
     return hypothesis.ids + ((EOS,) if hypothesis.finished else ())
 
 
-@sometimes(max_examples=150)
-@given(model=models, settings=settings_, limits=limits_)
-def test_log_prob_is_the_models_own(model, settings, limits):
+def constrained(data, settings, count):
+    """Constraints for so many sentences that this search can keep, or none at all."""
+    if data.draw(st.booleans()):
+        return None
+    found = [Constraints(**data.draw(constraints_)) for _ in range(count)]
+    return found if settings.method in ("beam", "alternatives") else [replace(each, required=()) for each in found]
+
+
+@sometimes(max_examples=100)
+@given(model=models, settings=settings_(), limits=limits_, data=st.data())
+def test_log_prob_is_the_models_own(model, settings, limits, data):
     source = sources(len(limits), model.seed)
-    found = find(model, source, limits, settings)
+    found = find(model, source, limits, settings, constraints=constrained(data, settings, len(limits)))
     for sentence, hypotheses in zip(source, found, strict=True):
         for hypothesis in hypotheses:
             again = replay(model, sentence, written(hypothesis))
             assert hypothesis.log_prob == pytest.approx(again.log_prob, abs=1e-12)
+            assert hypothesis.score == score(hypothesis.log_prob, len(written(hypothesis)), settings)
 
 
-@sometimes(max_examples=150)
-@given(model=models, settings=settings_, limits=limits_)
+@sometimes(max_examples=100)
+@given(model=models, settings=settings_(), limits=limits_)
 def test_hypotheses_are_sorted_distinct_and_within_their_limits(model, settings, limits):
     found = find(model, sources(len(limits), model.seed), limits, settings)
     for limit, hypotheses in zip(limits, found, strict=True):
         scores = [hypothesis.score for hypothesis in hypotheses]
         assert 1 <= len(hypotheses) <= settings.n_best
-        assert scores == sorted(scores, reverse=True)
-        assert len({hypothesis.ids for hypothesis in hypotheses}) == len(hypotheses)
+        if settings.method in ("beam", "diverse"):
+            assert scores == sorted(scores, reverse=True)
+        if settings.method != "sampling":
+            assert len({written(hypothesis) for hypothesis in hypotheses}) == len(hypotheses)
         for hypothesis in hypotheses:
             assert EOS not in hypothesis.ids
             assert len(written(hypothesis)) <= limit
@@ -68,15 +113,74 @@ def test_hypotheses_are_sorted_distinct_and_within_their_limits(model, settings,
 
 
 @sometimes(max_examples=100)
-@given(model=models, settings=settings_, limits=limits_, data=st.data())
+@given(model=models, settings=settings_(), limits=limits_, data=st.data())
 def test_batch_company_and_order_change_nothing(model, settings, limits, data):
-    source = sources(len(limits), model.seed)
-    together = find(model, source, limits, settings)
+    source, names = sources(len(limits), model.seed), [f"sentence {at}" for at in range(len(limits))]
+    constraints = constrained(data, settings, len(limits))
+    together = find(model, source, limits, settings, constraints=constraints, names=names)
+
+    def of(rows):
+        held = None if constraints is None else [constraints[row] for row in rows]
+        chosen = [limits[row] for row in rows]
+        return find(model, source[rows], chosen, settings, constraints=held, names=[names[row] for row in rows])
+
     order = data.draw(st.permutations(range(len(limits))))
-    shuffled = find(model, source[order], [limits[at] for at in order], settings)
+    shuffled = of(order)
     for place, at in enumerate(order):
-        alone = find(model, source[at : at + 1], limits[at : at + 1], settings)[0]
-        assert together[at] == shuffled[place] == alone
+        assert together[at] == shuffled[place] == of([at])[0]
+
+
+@sometimes(max_examples=100)
+@given(model=models, settings=settings_(), limits=limits_, data=st.data())
+def test_the_first_of_many_is_the_only_one_of_one(model, settings, limits, data):
+    """But for the rule of CTranslate2 without a penalty, by which a search for more goes on for longer."""
+    if settings.length_penalty == 0 and settings.stopping == "ctranslate2":
+        settings = replace(settings, length_penalty=0.7)
+    source, constraints = sources(len(limits), model.seed), constrained(data, settings, len(limits))
+    many = find(model, source, limits, settings, constraints=constraints)
+    one = find(model, source, limits, replace(settings, n_best=1), constraints=constraints)
+    assert [hypotheses[:1] for hypotheses in many] == one
+
+
+@sometimes(max_examples=100)
+@given(model=models, settings=settings_(), limits=limits_, data=st.data())
+def test_constraints_are_kept_or_told(model, settings, limits, data):
+    constraints = constrained(data, settings, len(limits)) or [FREE] * len(limits)
+    found = find(model, sources(len(limits), model.seed), limits, settings, constraints=constraints)
+    for asked, limit, hypotheses in zip(constraints, limits, found, strict=True):
+        start = len(asked.prefix)
+        for hypothesis in hypotheses:
+            ids = hypothesis.ids
+            assert ids[:start] == asked.prefix
+            for phrase in asked.banned:
+                places = [at for at in range(len(ids)) if ids[at : at + len(phrase)] == phrase]
+                assert all(at + len(phrase) <= start for at in places), "only what is forced may be banned"
+            assert hypothesis.unmet == tuple(phrase for phrase in asked.required if not contains(ids, phrase))
+        if settings.method != "alternatives":
+            unmet = [len(hypothesis.unmet) for hypothesis in hypotheses]
+            assert unmet == sorted(unmet)
+        tokens = sum(map(len, asked.required))
+        free = not (asked.banned or settings.no_repeat_ngram or settings.max_repeats)
+        if free and settings.method == "beam" and start + tokens <= limit:
+            assert hypotheses[0].unmet == (), "there was room"
+
+
+@sometimes(max_examples=100)
+@given(model=models, settings=settings_(), limits=limits_)
+def test_rules_are_kept(model, settings, limits):
+    found = find(model, sources(len(limits), model.seed), limits, settings)
+    size, most = settings.no_repeat_ngram, settings.max_repeats
+    for limit, hypotheses in zip(limits, found, strict=True):
+        for ids in (hypothesis.ids for hypothesis in hypotheses):
+            grams = [ids[at : at + size] for at in range(len(ids) - size + 1)] if size else []
+            assert len(set(grams)) == len(grams)
+            assert not most or not any(
+                ids[at : at + period] * (most + 1) == ids[at : at + period * (most + 1)]
+                for period in range(1, len(ids))
+                for at in range(len(ids) - period * (most + 1) + 1)
+            )
+            if not size and not most:  # otherwise there may be nothing left but the end
+                assert len(ids) >= min(settings.min_length, limit)
 
 
 @sometimes(max_examples=100)

@@ -6,6 +6,7 @@ from pathlib import Path
 import saccade
 from saccade.data.prepare import prepare
 from saccade.data.settings import CorpusSettings, DataSettings
+from saccade.lessons.pairs import Pairs
 from saccade.models.settings import TransformerSettings
 from saccade.recipe import Recipe
 from saccade.search.settings import SearchSettings
@@ -45,7 +46,7 @@ def test_it_learns_to_reverse_strings_that_it_has_not_seen(tmp_path: Path):
         search=SearchSettings(beam=4),
     )
     prepared = prepare(recipe.data, recipe.tokenizer, recipe.run / "corpus", seed=recipe.training.seed)
-    assert not Training(Run.open(recipe), prepared).fit().interrupted
+    assert not Training(Run.open(recipe), Pairs(recipe, prepared)).fit().interrupted
 
     translator = saccade.load(recipe.run)
     right = [found.text == digits[::-1] for digits, found in zip(unseen, translator.translate(unseen), strict=True)]

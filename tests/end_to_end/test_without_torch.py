@@ -58,6 +58,7 @@ VERBS = [
     "train",
     "translate",
     "evaluate",
+    "score",
     "info",
     "export",
     "import",

@@ -12,6 +12,7 @@ from saccade.engines.automatic import Automatic, load_engine
 from saccade.engines.ctranslate2 import CTranslate2Engine
 from saccade.engines.engine import Engine
 from saccade.engines.torch import TorchEngine
+from saccade.search.constraints import Constraints
 from saccade.search.settings import SearchSettings
 
 GNMT = SearchSettings(penalty="gnmt", beam=3)
@@ -56,6 +57,33 @@ def test_attention_changes_neither_texts_nor_scores(model: ModelDirectory):
 def test_auto_takes_torch_for_a_search_that_only_that_has(model: ModelDirectory):
     sources = model.tokenizers.source.encode_many(["lion fox", "bee ant"])
     assert load_engine(model).translate(sources, GNMT) == load_engine(model, "torch").translate(sources, GNMT)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        SearchSettings(method="sampling", n_best=2),
+        SearchSettings(method="diverse", beam=4, n_best=4),
+        SearchSettings(min_length=9),
+        SearchSettings(stopping="exact"),
+    ],
+    ids=["sampling", "diverse", "rules", "exact"],
+)
+def test_auto_takes_torch_for_every_search_of_its_own(model: ModelDirectory, settings: SearchSettings):
+    sources = model.tokenizers.source.encode_many(["lion fox", "bee ant"])
+    automatic, torch = load_engine(model), load_engine(model, "torch")
+    assert automatic.translate(sources, settings) == torch.translate(sources, settings)
+
+
+def test_auto_takes_torch_for_constraints_and_streams(model: ModelDirectory):
+    sources = model.tokenizers.source.encode_many(["lion fox", "bee ant"])
+    held = [Constraints(), Constraints(prefix=tuple(model.tokenizers.target.encode("Katze")))]
+    automatic, torch = load_engine(model), load_engine(model, "torch")
+    found = automatic.translate(sources, SearchSettings(), constraints=held)
+    assert found == torch.translate(sources, SearchSettings(), constraints=held)
+    assert model.tokenizers.target.decode(found[1][0].ids).startswith("Katze")
+    greedy = SearchSettings(beam=1)
+    assert tuple(automatic.stream(sources[0], greedy)) == torch.translate(sources[:1], greedy)[0][0].ids
 
 
 def test_unknown_characters_are_spelled_in_bytes_by_both(trained: Path, write_task, saccade, tmp_path: Path):

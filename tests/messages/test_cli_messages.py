@@ -301,15 +301,143 @@ def test_a_missing_file_to_translate(words: list[str], saccade, trained: Path, t
     assert not (tmp_path / "out.de").exists()
 
 
-def test_a_line_longer_than_those_learned_from_is_translated_and_told(saccade, trained: Path):
-    ended = saccade("translate", "-m", trained / "run", stdin="dog cat\n\n" + "dog " * 30 + "\ncat dog\n")
+def test_a_line_longer_than_those_learned_from_is_translated_in_parts_and_told(saccade, trained: Path):
+    given = "dog cat\n\n" + "dog " * 30 + "\ncat dog\n" + "fox" * 20 + "\n"
+    ended = saccade("translate", "-m", trained / "run", stdin=given)
+    assert ended.code == 0
+    told = ended.stderr.splitlines()
+    assert told[0] == (
+        "line 3 has 30 tokens, but the model was trained on at most 8: it was translated in 4 parts, cut between words"
+    )
+    assert told[1].startswith("line 5 has ")
+    assert told[1].endswith(" parts, cut within words")
+    lines = ended.stdout.split("\n")
+    assert (lines[0], lines[1], bool(lines[2]), lines[3]) == ("Hund Katze", "", True, "Katze Hund")
+
+
+def test_a_line_longer_than_those_learned_from_that_is_read_whole(saccade, trained: Path):
+    ended = saccade("translate", "-m", trained / "run", "--split", "never", stdin="dog " * 30 + "\n")
     assert ended.code == 0
     assert ended.stderr == (
-        "line 3 has 30 tokens, but the model was trained on at most 8: check this translation, or split the text into "
+        "line 1 has 30 tokens, but the model was trained on at most 8: check this translation, or split the text into "
         "sentences\n"
     )
-    lines = ended.stdout.split("\n")
-    assert (lines[0], lines[1], bool(lines[2]), lines[3:]) == ("Hund Katze", "", True, ["Katze Hund", ""])
+
+
+def test_a_line_without_end(saccade, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("saccade.text.formats.stream.LONGEST", 1000)
+    path = tmp_path / "in.en"
+    path.write_text("x" * 1001)
+    assert message(saccade("translate", "-m", trained / "run", path)) == (
+        f"A line must have at most 1,000 bytes, but line 1 of {path} has more. Is it text, with a newline after each "
+        "paragraph? Put some in, for example with: fold -s -w 1000"
+    )
+
+
+def test_settings_of_the_search_that_are_none(saccade, trained: Path):
+    told = message(saccade("translate", "-m", trained / "run", "--set", "search.beem=3", "--set", "search.n_best=0"))
+    assert told == ("The command line: search.beem is not a setting, did you mean search.beam?")
+    assert message(saccade("translate", "-m", trained / "run", "--set", "search.n_best=9")) == (
+        "The command line: search: n_best must be between 1 and beam, which is 5, not 9"
+    )
+    assert message(saccade("translate", "-m", trained / "run", "--set", "beam")) == (
+        "The command line: --set beam does not give a setting a value. Write NAME=VALUE with the value as in TOML, for "
+        "example: --set training.seed=2 or --set model.preset=small"
+    )
+    assert message(saccade("translate", "-m", trained / "run", "--set", "model.layers=2")) == (
+        "The command line: model is not a setting, known here: search."
+    )
+
+
+def test_sentences_and_attention_at_once(trained: Path):
+    from saccade import ModelError, load
+
+    with pytest.raises(ModelError) as raised:
+        load(trained / "run").translate("dog", attention=True, split="sentences")
+    assert str(raised.value) == (
+        'Weights are those of one reading, so attention can be had of whole texts only, but split = "sentences" was '
+        "asked for, too. Leave one of them out, or translate each sentence by itself."
+    )
+    with pytest.raises(ModelError) as raised:
+        load(trained / "run").translate("dog", split="always")
+    assert str(raised.value) == "split must be one of auto, sentences, never, not always."
+
+
+# -- a job that was interrupted --
+
+
+@pytest.fixture
+def begun(saccade, trained: Path, tmp_path: Path) -> list[str | Path]:
+    """The words of a command that was interrupted after two lines."""
+    (tmp_path / "in.en").write_bytes(b"fox dog\ncat cat\n\xff\n")
+    words = ["translate", "-m", trained / "run", tmp_path / "in.en", "-o", tmp_path / "out.de"]
+    ended = saccade(*words)
+    assert ended.stderr.startswith(
+        f"{tmp_path}/out.de.part has the translations of 2 lines. The same command goes on from there.\nerror: "
+    )
+    (tmp_path / "in.en").write_bytes(b"fox dog\ncat cat\nbee ant\n")
+    return words
+
+
+def test_a_job_gone_on_with_in_another_way(saccade, begun: list[str | Path], tmp_path: Path):
+    part = tmp_path / "out.de.part"
+    before = part.read_bytes()
+    assert message(saccade(*begun, "--beam", "2", "--split", "never")) == (
+        f'{part} was begun in another way, and one output must not mix two: split: "auto" -> "never"; search.beam: '
+        f"5 -> 2. Undo these changes to go on with it, or remove {part} to begin anew."
+    )
+    assert part.read_bytes() == before
+
+
+def test_a_job_gone_on_with_by_another_model(saccade, begun: list[str | Path], trained: Path, tmp_path: Path):
+    shutil.copytree(trained / "run/model", tmp_path / "other")
+    settings = tmp_path / "other/settings.toml"
+    settings.write_text(settings.read_text("utf-8").replace("dropout = 0.0", "dropout = 0.5"), "utf-8")
+    begun[2] = tmp_path / "other"
+    told = message(saccade(*begun))
+    assert re.search(r"must not mix two: model: \"[0-9a-f]{64}\" -> \"[0-9a-f]{64}\"\. Undo these changes", told)
+
+
+def test_a_job_gone_on_with_for_another_input(saccade, begun: list[str | Path], tmp_path: Path):
+    part = tmp_path / "out.de.part"
+    (tmp_path / "in.en").write_bytes(b"fox dog\ncat dog\nbee ant\n")
+    assert message(saccade(*begun)) == (
+        f"{part} has the translations of 2 lines, but the input does not begin with the same ones. Give the same input "
+        f"to go on with it, or remove {part} to begin anew."
+    )
+
+
+def test_a_job_whose_output_was_changed(saccade, begun: list[str | Path], tmp_path: Path):
+    part = tmp_path / "out.de.part"
+    os.truncate(part, 5)
+    assert message(saccade(*begun)) == (
+        f"{part} must have at least 23 bytes, but it has 5: it was changed since it was written. Put it back to go on "
+        f"with it, or remove {part} to begin anew."
+    )
+    part.unlink()
+    assert saccade(*begun).code == 0, "as the message says"
+
+
+def test_a_part_of_someone_else(saccade, begun: list[str | Path], tmp_path: Path):
+    part = tmp_path / "out.de.part"
+    part.with_name("out.de.part.toml").unlink()
+    assert message(saccade(*begun)) == (
+        f"{part} exists already, and it is not known how it was made. Remove it or name another output; nothing was "
+        "translated."
+    )
+
+
+def test_two_processes_for_one_output(saccade, begun: list[str | Path], tmp_path: Path):
+    import fcntl
+
+    part = tmp_path / "out.de.part"
+    with part.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert message(saccade(*begun)) == (
+            f"Only one process at a time may write to {part}, but another one is at work there. Wait for it, or name "
+            "another output."
+        )
+    assert saccade(*begun).code == 0, "the lock is gone with its holder"
 
 
 # -- scores --
@@ -442,3 +570,31 @@ def test_a_run_that_another_training_is_writing_to(saccade, trained, tmp_path):
         f"error: Only one training at a time may write to {tmp_path}/copy/run, but another one is at work there. Wait for it, interrupt it with Ctrl-C, or give this recipe a `run` directory of its own."
     )
     assert saccade("train", tmp_path / "copy" / "recipe.toml").code == 0, "the lock is gone with its holder"
+
+
+# -- scoring --
+
+
+def test_files_to_score_of_unequal_length(saccade, trained: Path, tmp_path: Path):
+    """Said before anything is scored."""
+    (tmp_path / "a.en").write_text("dog\ncat\n")
+    (tmp_path / "a.de").write_text("Hund\n")
+    assert message(saccade("score", "-m", trained / "run", tmp_path / "a.en", tmp_path / "a.de")) == (
+        f"{tmp_path}/a.en has 2 lines but {tmp_path}/a.de has 1. Line n of one must translate line n of the other; "
+        "find the line that is missing or was split in two."
+    )
+
+
+def test_a_missing_file_to_score(saccade, trained: Path, tmp_path: Path):
+    (tmp_path / "a.en").write_text("dog\n")
+    assert message(saccade("score", "-m", trained / "run", tmp_path / "a.en", tmp_path / "a.de")).startswith(
+        f"The file {tmp_path}/a.de must exist, but it does not. Check the path;"
+    )
+
+
+def test_a_glossary_and_samples_do_not_go_together(saccade, trained: Path, tmp_path: Path):
+    (tmp_path / "terms.tsv").write_text("dog\tHund\n")
+    words = ("-m", trained / "run", "--glossary", tmp_path / "terms.tsv", "--mbr", "4")
+    assert message(saccade("translate", *words, stdin="dog\n")) == (
+        'Required phrases and glossaries need method = "beam" or "alternatives", not "sampling", which keeps no place for them. Leave them out, or search with a beam.'
+    )

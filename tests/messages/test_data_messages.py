@@ -15,8 +15,10 @@ from saccade.data.sampler import Position, Sampler
 from saccade.data.settings import CorpusSettings, DataSettings
 from saccade.errors import DataError, ModelError, OutputExists, SaccadeError
 from saccade.text.formats import lines, tsv
+from saccade.text.formats.glossary import read_glossary
 from saccade.text.formats.opening import open_text
 from saccade.text.tokenizer import Tokenizer, Tokenizers, TokenizerSettings
+from saccade.text.wording import Wording
 
 TOKENIZER = TokenizerSettings(vocabulary=300)
 
@@ -293,4 +295,35 @@ def test_nothing_to_learn_a_tokenizer_from() -> None:
     assert _message(lambda: Tokenizer.learn(["", " \u200b"], TOKENIZER, seed=1)) == (
         "A tokenizer is learned from text, but no line of the corpus holds any. "
         "Check that the files under data.train are the right ones."
+    )
+
+
+@pytest.mark.parametrize("line", ["cat", "cat\t", "\tKatze", "cat\tKatze\tKater"])
+def test_a_line_of_a_glossary_that_is_no_pair(line: str, tmp_path: Path):
+    path = _write(tmp_path / "terms.tsv", ["dog\tHund", "", line])
+    assert _message(lambda: read_glossary(path)) == (
+        f"Every line of {path} must hold a source phrase, a tab and its translation, but line 3 does not. Put the tab between them, and one translation only."
+    )
+
+
+def test_a_glossary_with_two_translations_of_a_phrase(tmp_path: Path):
+    path = _write(tmp_path / "terms.tsv", ["dog\tHund", "dog\tKöter"])
+    assert _message(lambda: read_glossary(path)) == (
+        f"Every phrase of {path} must have one translation, but line 2 has another one of 'dog' than a line before it. Leave one of them out."
+    )
+
+
+@pytest.mark.parametrize("name", ["banned", "required"])
+def test_phrases_that_are_none(name: str):
+    assert _message(lambda: Wording(**{name: "Hund"})) == (
+        f"{name} must be a list of phrases, but it is one text. Write ['Hund']."
+    )
+    assert _message(lambda: Wording(**{name: ["Hund", " "]})) == (
+        f"{name} must be phrases with at least one character each, but one of them has none."
+    )
+
+
+def test_a_glossary_without_a_translation():
+    assert _message(lambda: Wording(glossary={"dog": ""})) == (
+        "A glossary must have a phrase on both sides, but 'dog' → '' has none on one of them."
     )

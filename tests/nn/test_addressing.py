@@ -1,17 +1,28 @@
 """Addressing of the Neural Turing Machine, against loops over its equations (Graves et al. 2014)."""
 
 import math
+from itertools import product
 
 import pytest
 import torch
 from tests.nn import plain
 
-from saccade.nn.addressing import Addressing, content, interpolate, sharpen, shift
+from saccade.nn.addressing import (
+    LARGEST,
+    Addressing,
+    Parts,
+    address,
+    address_fused,
+    content,
+    interpolate,
+    sharpen,
+    shift,
+)
 from saccade.nn.capture import capture
 from saccade.nn.normalise import masked_softmax
 from saccade.nn.scores import Cosine
 
-D_CONTROLLER = 5
+D_CONTROLLER, HEADS = 5, 2
 CLOSE = {"rtol": 0.0, "atol": 1e-12}
 SHAPES = [(1, 1, 1), (1, 6, 3), (3, 1, 4), (2, 2, 3), (4, 7, 2)]
 """Batch, rows of the memory, size of a row."""
@@ -71,19 +82,20 @@ def sharpened(weights: plain.Vector, gamma: float) -> list[float]:
 
 @pytest.mark.parametrize(("batch", "rows", "d_key"), SHAPES)
 def test_content_is_equations_5_and_6(batch: int, rows: int, d_key: int):
-    wanted, memory, sharpness = draw(batch, d_key), draw(batch, rows, d_key), draw(batch, 1).exp()
+    wanted, memory, sharpness = draw(batch, HEADS, d_key), draw(batch, rows, d_key), draw(batch, HEADS, 1).exp()
     found = content(wanted, memory, sharpness)
-    for example in range(batch):
-        expected = by_content(wanted[example].tolist(), memory[example].tolist(), sharpness[example].item())
-        torch.testing.assert_close(found[example], double(expected), **CLOSE)
+    for example, head in product(range(batch), range(HEADS)):
+        at = example, head
+        expected = by_content(wanted[at].tolist(), memory[example].tolist(), sharpness[at].item())
+        torch.testing.assert_close(found[at], double(expected), **CLOSE)
 
 
 def test_content_is_attention_by_the_cosine_score():
     score = Cosine(sharpness=3.0).double()
-    wanted, memory = draw(4, 3), draw(4, 6, 3)
+    wanted, memory = draw(4, HEADS, 3), draw(4, 6, 3)
     memory[0, 2] = 0.0
-    expected = masked_softmax(score(wanted[:, None], score.keys(memory)), None)[:, 0]
-    torch.testing.assert_close(content(wanted, memory, score.sharpness.expand(4, 1)), expected, **CLOSE)
+    expected = masked_softmax(score(wanted, score.keys(memory)), None)
+    torch.testing.assert_close(content(wanted, memory, score.sharpness.expand(4, HEADS, 1)), expected, **CLOSE)
 
 
 @pytest.mark.parametrize(("batch", "rows", "_"), SHAPES)
@@ -170,8 +182,10 @@ def test_weights_of_zero_stay_zero_with_finite_gradients(dtype: torch.dtype, gam
     assert bool(weights.grad[0, 1:].all())
 
 
-def module(d_key: int, reach: int = 1) -> Addressing:
-    addressing = Addressing(D_CONTROLLER, d_key, reach=reach).double()
+def module(parts: Parts, num_heads: int = HEADS) -> Addressing:
+    d_key, reach, interpolates, sharpens = parts
+    switches = {"num_heads": num_heads, "reach": reach, "interpolates": interpolates, "sharpens": sharpens}
+    addressing = Addressing(D_CONTROLLER, d_key, **switches).double()
     torch.nn.init.normal_(addressing.of_controller.bias)
     return addressing
 
@@ -180,50 +194,100 @@ def softplus(number: float) -> float:
     return math.log(1 + math.exp(number))
 
 
-def addressed(
-    addressing: Addressing, controller: plain.Vector, memory: plain.Matrix, previous: plain.Vector
-) -> list[float]:
-    """A head's outputs, then eq. 5, 7, 8 and 9, in the order of Figure 2."""
-    linear, d_key = addressing.of_controller, len(memory[0])
-    outputs = plain.product(controller, linear.weight.tolist(), linear.bias.tolist())
-    raised = [math.exp(each) for each in outputs[d_key + 2 : -1]]
-    weights = by_content(outputs[:d_key], memory, softplus(outputs[d_key]))
-    weights = interpolated(weights, previous, 1 / (1 + math.exp(-outputs[d_key + 1])))
-    weights = shifted(weights, [each / sum(raised) for each in raised])
-    return sharpened(weights, 1 + softplus(outputs[-1]))
+def addressed(outputs: plain.Vector, memory: plain.Matrix, previous: plain.Vector, parts: Parts) -> list[float]:
+    """A head's outputs, then eq. 5, 7, 8 and 9, in the order of Figure 2; a part that is missing takes no output."""
+    rest = [min(max(each, -LARGEST), LARGEST) for each in outputs]
+    wanted, rest = rest[: parts.d_key], rest[parts.d_key :]
+    weights = by_content(wanted, memory, softplus(rest.pop(0)))
+    if parts.interpolates:
+        weights = interpolated(weights, previous, 1 / (1 + math.exp(-rest.pop(0))))
+    if parts.reach:
+        raised = [math.exp(rest.pop(0)) for _ in range(2 * parts.reach + 1)]
+        weights = shifted(weights, [each / sum(raised) for each in raised])
+    if parts.sharpens:
+        weights = sharpened(weights, 1 + softplus(rest.pop(0)))
+    assert rest == []
+    return weights
 
 
-@pytest.mark.parametrize("reach", [1, 2])
-@pytest.mark.parametrize(("batch", "rows", "d_key"), SHAPES)
-def test_a_head_is_addressed_as_in_figure_2(batch: int, rows: int, d_key: int, reach: int):
-    addressing = module(d_key, reach)
-    controller, memory, previous = draw(batch, D_CONTROLLER), draw(batch, rows, d_key), distribution(batch, rows)
-    found = addressing(controller, memory, previous)
-    for example in range(batch):
-        given = (each[example].tolist() for each in (controller, memory, previous))
-        torch.testing.assert_close(found[example], double(addressed(addressing, *given)), **CLOSE)
-    torch.testing.assert_close(found.sum(dim=-1), torch.ones(batch, dtype=torch.float64), **CLOSE)
+KINDS = [
+    Parts(3),
+    Parts(2, reach=2),
+    Parts(3, reach=0),
+    Parts(3, interpolates=False),
+    Parts(3, sharpens=False),
+    Parts(1, reach=0, interpolates=False, sharpens=False),
+]
+
+
+@pytest.mark.parametrize("num_heads", [1, 3])
+@pytest.mark.parametrize("rows", [1, 2, 7])
+@pytest.mark.parametrize("parts", KINDS)
+def test_heads_are_addressed_as_in_figure_2(parts: Parts, rows: int, num_heads: int):
+    addressing = module(parts, num_heads)
+    controller, memory, previous = draw(2, D_CONTROLLER), draw(2, rows, parts.d_key), distribution(2, num_heads, rows)
+    found, linear = addressing(controller, memory, previous), addressing.of_controller
+    for example, head in product(range(2), range(num_heads)):
+        outputs = plain.product(controller[example].tolist(), linear.weight.tolist(), linear.bias.tolist())
+        size = len(outputs) // num_heads
+        given = memory[example].tolist(), previous[example, head].tolist(), parts
+        expected = addressed(outputs[head * size : (head + 1) * size], *given)
+        torch.testing.assert_close(found[example, head], double(expected), **CLOSE)
+    torch.testing.assert_close(found.sum(dim=-1), torch.ones(2, num_heads, dtype=torch.float64), **CLOSE)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7])
+@pytest.mark.parametrize("parts", KINDS)
+def test_the_fused_twin_gives_the_same_weights_and_gradients(parts: Parts, rows: int):
+    """With an output that is cut off, and a row and a key without direction."""
+    given = [3 * draw(2, HEADS, sum(parts.sizes)), draw(2, rows, parts.d_key), distribution(2, HEADS, rows)]
+    given[0][0, 0, 0], given[0][0, 1, -1] = 1.5 * LARGEST, -1.5 * LARGEST
+    given[0][1, 1, : parts.d_key] = 0.0
+    given[1][0, 0] = 0.0
+    wanted, results = draw(2, HEADS, rows), []
+    for twin in (address, address_fused):
+        copies = [each.clone().requires_grad_() for each in given]
+        weights = twin(*copies, parts)
+        used = copies if parts.interpolates else copies[:2]
+        results.append([weights, *torch.autograd.grad(weights, used, wanted)])
+    torch.testing.assert_close(results[1], results[0], rtol=0.0, atol=1e-11)
 
 
 def test_a_head_can_walk_through_the_rows_whatever_stands_there():
-    """The third mode of §3.3.2: gate 0, a certain shift of 1, γ = 1; softplus and sigmoid of ∓1000 are 0 or 1."""
+    """The third mode of §3.3.2: gate 0, a certain shift of 1, γ = 1, as nearly as outputs of ±20 can say it."""
     addressing = Addressing(D_CONTROLLER, 2).double()
     with torch.no_grad():
         addressing.of_controller.weight.zero_()
-        addressing.of_controller.bias.copy_(double([0, 0, 0, -1000, 0, 0, 1000, -1000]))
-    weights = double([[1.0, 0.0, 0.0]])
+        addressing.of_controller.bias.copy_(double([0, 0, 0, -1000, -1000, -1000, 1000, -1000]))
+    weights = double([[[1.0, 0.0, 0.0]]])
     walked = [weights]
     for _ in range(3):
         walked.append(addressing(draw(1, D_CONTROLLER), draw(1, 3, 2), walked[-1]))
-    assert torch.cat(walked).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    expected = double([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    torch.testing.assert_close(torch.cat(walked)[:, 0], expected, rtol=0.0, atol=1e-7)
 
 
-def test_gradients_are_those_of_central_differences():
-    addressing = module(3)
-    given = [draw(2, D_CONTROLLER), draw(2, 4, 3), distribution(2, 4)]
+@pytest.mark.parametrize("parts", KINDS)
+def test_gradients_are_those_of_central_differences(parts: Parts):
+    addressing = module(parts)
+    given = [draw(2, D_CONTROLLER), draw(2, 4, parts.d_key), distribution(2, HEADS, 4)]
+    given[1][0, 0] += 1.0
     for each in given:
         each.requires_grad_()
     assert torch.autograd.gradcheck(lambda *all: addressing(*all[:3]), (*given, *addressing.parameters()))
+
+
+def test_heads_of_a_machine_stay_finite_in_float32():
+    """A hundred steps of extreme outputs, on a memory of almost nothing: neither weights nor gradients are lost."""
+    outputs = (1000 * torch.randn(100, 1, HEADS, 9)).requires_grad_()
+    memory = torch.full((1, 128, 3), 1e-6, requires_grad=True)
+    weights = torch.eye(128)[:1].expand(1, HEADS, 128)
+    for each in outputs:
+        weights = address_fused(each, memory, weights, Parts(3))
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(1, HEADS))
+    weights[0, 0, 5].backward()
+    assert bool(outputs.grad.isfinite().all())
+    assert bool(memory.grad.isfinite().all())
 
 
 @pytest.mark.parametrize(
@@ -239,8 +303,8 @@ def test_an_empty_row_of_the_memory_has_no_gradient_and_hinders_no_other():
     memory[0, 1], memory[1] = 0.0, 0.0
     memory.requires_grad_()
     controller = draw(2, D_CONTROLLER).requires_grad_()
-    found = module(3)(controller, memory, distribution(2, 4))
-    found[:, 0].sum().backward()
+    found = module(Parts(3))(controller, memory, distribution(2, HEADS, 4))
+    found[..., 0].sum().backward()
     assert bool(found.isfinite().all())
     assert not memory.grad[0, 1].any()
     assert not memory.grad[1].any()
@@ -250,8 +314,8 @@ def test_an_empty_row_of_the_memory_has_no_gradient_and_hinders_no_other():
 
 
 def test_one_example_does_not_reach_another():
-    addressing = module(3)
-    given = [draw(3, D_CONTROLLER), draw(3, 5, 3), distribution(3, 5)]
+    addressing = module(Parts(3))
+    given = [draw(3, D_CONTROLLER), draw(3, 5, 3), distribution(3, HEADS, 5)]
     together = addressing(*given)
     for example in range(3):
         alone = addressing(*(each[example : example + 1] for each in given))
@@ -259,14 +323,14 @@ def test_one_example_does_not_reach_another():
 
 
 def test_its_weights_are_heard_and_nothing_is_kept():
-    addressing = module(3)
-    given = draw(2, D_CONTROLLER), draw(2, 5, 3), distribution(2, 5)
+    addressing = module(Parts(3))
+    given = draw(2, D_CONTROLLER), draw(2, 5, 3), distribution(2, HEADS, 5)
     before, quiet = set(vars(addressing)), addressing(*given)
     with capture(addressing) as heard:
         found = addressing(*given)
         addressing(*given)
     assert torch.equal(found, quiet)
-    assert [tuple(weights.shape) for weights in heard.weights[""]] == [(2, 1, 1, 5)] * 2
-    assert torch.equal(heard.weights[""][0][:, 0, 0], found)
+    assert [tuple(weights.shape) for weights in heard.weights[""]] == [(2, HEADS, 1, 5)] * 2
+    assert torch.equal(heard.weights[""][0][:, :, 0], found)
     assert not heard.weights[""][0].requires_grad
     assert set(vars(addressing)) == before

@@ -8,7 +8,7 @@ from tests.nn import plain
 
 from saccade.nn.capture import capture
 from saccade.nn.masks import padding_mask
-from saccade.nn.pointer import PointerScores
+from saccade.nn.pointer import IndexScores, PointerScores
 
 D_QUERY, D_KEY, D_HIDDEN = 3, 4, 5
 CLOSE = {"rtol": 0.0, "atol": 1e-12}
@@ -145,3 +145,23 @@ def test_its_softmax_is_heard_and_nothing_is_kept(pointer: PointerScores):
     torch.testing.assert_close(weights[:2, 0], found[:2].softmax(dim=-1), **CLOSE)
     assert not weights[2].any()
     assert {name: set(vars(module)) for name, module in pointer.named_modules()} == before
+
+
+def test_an_index_softmax_reads_by_attention_and_names_by_position():
+    """d′ = Σ a e by the additive score, and one row of the output layer for each position (§2.2)."""
+    torch.manual_seed(1)
+    index = IndexScores(D_QUERY, D_KEY, D_HIDDEN, num_positions=7).double()
+    query, states, mask = draw(2, 3, D_QUERY), draw(2, 5, D_KEY), padding_mask(torch.tensor([5, 3]), 5)
+    taken = torch.zeros(2, 3, 5, dtype=torch.bool)
+    taken[0, 2, 1] = True
+    found = index(query, index.memory(states, mask), taken)
+    for row in range(2):
+        for asks in range(3):
+            scores = [logit(index.attention, query[row, asks].tolist(), state.tolist()) for state in states[row]]
+            context = plain.mixture(plain.softmax(scores, mask[row].tolist()), states[row].tolist())
+            named = plain.product(
+                query[row, asks].tolist() + context, index.output.weight.tolist(), index.output.bias.tolist()
+            )
+            for key in range(5):
+                is_out = not mask[row, key] or bool(taken[row, asks, key])
+                assert found[row, asks, key].item() == (-math.inf if is_out else pytest.approx(named[key], abs=1e-12))

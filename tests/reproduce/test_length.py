@@ -11,7 +11,8 @@ from saccade.cli.main import app
 from saccade.data.tasks.strings import NUM_TOKENS, random_strings, reversal_batch
 from saccade.engines.torch import TorchEngine
 from saccade.reproduce import length
-from saccade.reproduce.claim import Finding, learn
+from saccade.reproduce.claim import learn
+from saccade.reproduce.finding import Finding
 from saccade.text.tokenizer import EOS
 
 
@@ -90,14 +91,14 @@ def test_the_command_writes_what_it_found(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(length, "LENGTHS", (5, *length.JUDGED))
     monkeypatch.setattr(length, "NUM_TESTED", 4)
     monkeypatch.setattr(length, "BATCH", 4)
-    runner, words = CliRunner(), ["reproduce", "length", "--quick", "-d", str(tmp_path / "found")]
+    runner, words = CliRunner(), ["reproduce", "length", "--quick", "-d", str(tmp_path)]
     result = runner.invoke(app, words)
     assert result.exit_code == 0, result.output
-    written = json.loads((tmp_path / "found" / "finding.json").read_text("utf-8"))
+    written = json.loads((tmp_path / "length" / "finding.json").read_text("utf-8"))
     assert written["settings"] == {"updates": 100, "batch": 4, "seeds": [1]}
     assert set(written["figures"]) == {"fixed vector", "Bahdanau", "Transformer"}
     assert "too little training to judge the claim by" in result.output
-    assert {path.name for path in (tmp_path / "found").iterdir()} == {"finding.json", "finding.md", "length.png"}
+    assert {path.name for path in (tmp_path / "length").iterdir()} == {"finding.json", "finding.md", "length.png"}
 
     again = runner.invoke(app, words)
     assert again.exit_code == 1
@@ -109,4 +110,4 @@ def test_claims_are_listed_and_unknown_ones_refused():
     assert runner.invoke(app, ["reproduce", "--list"]).output.startswith("length ")
     result = runner.invoke(app, ["reproduce", "lenght"])
     assert result.exit_code == 1
-    assert "must be one of length, but there is no claim lenght" in result.output
+    assert "or all, but there is no claim lenght" in result.output

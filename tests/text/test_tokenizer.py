@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from saccade.text.normalize import normalize
 from saccade.text.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizer, Tokenizers, TokenizerSettings
+from saccade.text.vocabulary import Vocabulary
 
 Learn = Callable[..., Tokenizer]
 
@@ -264,3 +265,10 @@ def test_tokenizers_shared_or_not(learn: Learn, tmp_path: Path) -> None:
             pair.source.checksum,
             pair.target.checksum,
         )
+
+
+@pytest.mark.parametrize("text", ["Hund", "dog", "狗在草地", "zz", "🐕", ". The", ""])
+def test_a_text_within_another_has_no_space_before_it(tokenizer: Tokenizer, text: str):
+    assert tokenizer.decode([*tokenizer.encode("A"), *tokenizer.encode_within(text)]) == "A" + text
+    imported = Tokenizer(tokenizer.model, Vocabulary([tokenizer.piece(id) for id in range(len(tokenizer))]))
+    assert imported.encode_within(text) == tokenizer.encode_within(text)

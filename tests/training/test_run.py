@@ -74,7 +74,7 @@ def test_what_does_not_alter_the_updates_so_far_may_change(recipe: Recipe, secti
         ("training", {"seed": 2}, "training.seed: 1 -> 2"),
         ("training", {"batch_tokens": 99}, "training.batch_tokens: 160 -> 99"),
         ("training", {"learning_rate": None}, "training.learning_rate: 0.01 -> not set"),
-        ("training", {"best_by": "loss"}, 'training.best_by: "bleu" -> "loss"'),
+        ("training", {"best_by": "loss"}, 'training.best_by: "quality" -> "loss"'),
         ("training", {"accumulate": 2}, "training.accumulate: 1 -> 2"),
         ("model", {"d_model": 32}, "model.d_model: 16 -> 32"),
         ("tokenizer", {"vocabulary": 11}, "tokenizer.vocabulary: 12 -> 11"),

@@ -18,6 +18,7 @@ from saccade.data.batch import Batch
 from saccade.data.prepare import Prepared, prepare
 from saccade.data.settings import CorpusSettings, DataSettings
 from saccade.errors import CheckpointError
+from saccade.lessons.pairs import Pairs
 from saccade.models.build import Model
 from saccade.models.settings import AttentionSettings, ModelSettings, RecurrentSettings, TransformerSettings
 from saccade.recipe import Recipe
@@ -26,10 +27,10 @@ from saccade.text.tokenizer import TokenizerSettings
 from saccade.training import checkpoint
 from saccade.training.checkpoint import Progress
 from saccade.training.learner import Learner
+from saccade.training.lesson import Validation
 from saccade.training.loop import Outcome, Training
 from saccade.training.run import Run
 from saccade.training.settings import TrainingSettings
-from saccade.training.validation import Validation
 
 TOKENIZER = TokenizerSettings(kind="char", vocabulary=12, byte_fallback=False)
 MODEL = TransformerSettings(layers=1, d_model=16, d_feedforward=32, num_heads=2, dropout=0.2)
@@ -118,7 +119,7 @@ def crash() -> None:
 
 
 def fit(recipe: Recipe, prepared: Prepared, recorder: Recorder | None = None) -> Outcome:
-    return Training(Run.open(recipe), prepared, recorder or Recorder()).fit()
+    return Training(Run.open(recipe), Pairs(recipe, prepared), recorder or Recorder()).fit()
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from tests.training.toy import Recorder
 
 from saccade.data.prepare import Prepared
 from saccade.data.sampler import Position
+from saccade.lessons.pairs import Pairs
 from saccade.recipe import Recipe
 from saccade.training import checkpoint
 from saccade.training.loop import Training
@@ -35,7 +36,7 @@ def learn(training: Training, updates: int) -> tuple[checkpoint.Arrays, list[flo
 
 def train(recipe: Recipe, prepared: Prepared, group: Processes, recorder: Recorder | None = None) -> Training:
     group.first(lambda: Run.open(recipe) and None)
-    training = Training(Run(recipe.run, recipe), prepared, recorder, group)
+    training = Training(Run(recipe.run, recipe), Pairs(recipe, prepared), recorder, group)
     training.outcome = training.fit()  # type: ignore[attr-defined]
     return training
 
@@ -44,7 +45,9 @@ def main(directory: Path, group: Processes) -> None:
     prepared = Prepared.open(directory / "corpus")
 
     descent = toy.recipe(directory / "descent", prepared, model=toy.QUIET, learning_rate=0.3, clip_norm=0.0)
-    gradients, losses, parameters = learn(Training(Run(descent.run, descent), prepared, processes=group), updates=50)
+    gradients, losses, parameters = learn(
+        Training(Run(descent.run, descent), Pairs(descent, prepared), processes=group), updates=50
+    )
     if group.is_first:
         descent.run.mkdir()
         save_file(gradients, descent.run / "gradients.safetensors")
@@ -65,7 +68,7 @@ def main(directory: Path, group: Processes) -> None:
 
     # One example spoils a batch of the second process.
     recipe = toy.recipe(directory / "poisoned", prepared, updates=5)
-    row = int(training.sampler.epoch(0)[2 * 3 - 1][0])
+    row = int(training.lesson.sampler().epoch(0)[2 * 3 - 1][0])
     with toy.poisoned(prepared, row):
         skipped = train(recipe, prepared, group, recorder := Recorder())
     assert skipped.progress.skipped == 1

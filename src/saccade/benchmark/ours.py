@@ -9,6 +9,7 @@ from saccade.benchmark.tricks import TRICKS
 from saccade.benchmark.turns import Turns
 from saccade.benchmark.work import DROPS, Work
 from saccade.data.prepare import Prepared
+from saccade.lessons.pairs import Pairs
 from saccade.training.checkpoint import Progress
 from saccade.training.loop import Silent, Training
 from saccade.training.run import Run
@@ -35,7 +36,8 @@ def main(directory: str, drops: str, without: str | None = None) -> None:
     overrides = [f"run={run}", *(f"model.{name}={rate}" for name, rate in work.dropout(drops).items())]
     recipe = recipes.load(work.directory / "recipe.toml", overrides)
     with TRICKS[without].off() if without else nullcontext():
-        Training(Run.open(recipe), Prepared.open(work.directory / "corpus"), TakesTurns(turns)).fit()
+        lesson = Pairs(recipe, Prepared.open(work.directory / "corpus"))
+        Training(Run.open(recipe), lesson, TakesTurns(turns)).fit()
 
 
 if __name__ == "__main__":

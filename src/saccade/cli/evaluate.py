@@ -12,7 +12,7 @@ from saccade import __version__
 from saccade.cli.console import note, print_result
 from saccade.cli.options import Beam, ComputeChoice, EngineChoice
 from saccade.cli.submissions import check_counts, check_names, lines, named, of_model
-from saccade.errors import DataError, OutputExists
+from saccade.errors import DataError, OutputExists, need_torch
 from saccade.text.formats.opening import open_text
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ SURE = 0.05
 
 def evaluate(
     reference: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Option("--reference", "-r", help="The known translations, a file of lines.", show_default=False),
-    ],
+    ] = None,
     hypotheses: Annotated[
         list[str] | None,
         typer.Option(
@@ -94,11 +94,16 @@ def evaluate(
     Examples: `saccade evaluate --model runs/en-de --source test.en --reference test.de --report report.html`
 
     `saccade evaluate --hypotheses old.de --hypotheses new.de --reference test.de --language de`
+
+    A model of another task is measured on data of its own: `saccade evaluate --model runs/documents`
     """
     from saccade.evaluation.comparison import compare
     from saccade.evaluation.report import Submission
     from saccade.translator import load
 
+    if reference is None:
+        _measure(model, as_json=as_json)
+        return
     _check_usage(hypotheses, model, source, beam, output)
     if training_text is not None and report_file is None and not as_json:
         raise typer.BadParameter("--training-text is for --report and --json; without them, it changes nothing")
@@ -139,6 +144,27 @@ def evaluate(
     _show(compared, handed_in)
     if report_file is not None:
         print_result(str(report_file))
+
+
+def _measure(model: list[str] | None, *, as_json: bool) -> None:
+    """The figures of a model that has learned a task other than translation, on data that nobody has seen."""
+    from saccade.directory import holds_task
+
+    if len(model or ()) != 1 or not holds_task(path := Path((model or [""])[0])):
+        raise typer.BadParameter(
+            "translations are scored against known ones: give --reference. Only a single --model that has learned "
+            "another task needs none"
+        )
+    need_torch("Evaluating a model of a task")
+    from saccade.lessons.tasks import open_model
+
+    lesson, learned = open_model(path)
+    figures = lesson.evaluate(learned)
+    if as_json:
+        print_result(json.dumps(dict(figures), indent=1))
+        return
+    width = max(map(len, figures))
+    print_result("\n".join(f"{name:<{width}}  {value:.4f}" for name, value in figures.items()))
 
 
 def _check_usage(

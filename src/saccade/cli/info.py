@@ -9,7 +9,7 @@ import typer
 
 from saccade import settings
 from saccade.cli.console import print_result
-from saccade.directory import CARD, PARAMETERS, ModelDirectory
+from saccade.directory import CARD, PARAMETERS, ModelDirectory, TaskDirectory, holds_task
 
 
 def info(
@@ -24,19 +24,25 @@ def info(
 
     Example: `saccade info runs/en-de`
     """
-    directory = ModelDirectory.open(model)
-    tokenizers = directory.tokenizers
+    directory = TaskDirectory.open(model) if holds_task(model) else ModelDirectory.open(model)
     with (directory.path / PARAMETERS).open("rb") as file:
         checksum = hashlib.file_digest(file, "sha256").hexdigest()
     facts = {
         "path": str(directory.path),
         "num_parameters": directory.num_parameters,
-        "source_vocabulary": len(tokenizers.source),
-        "target_vocabulary": len(tokenizers.target),
-        "shares_vocabulary": tokenizers.shares_vocabulary,
+        **(_vocabularies(directory) if isinstance(directory, ModelDirectory) else {}),
         "sha256": checksum,
     }
     print_result(tomli_w.dumps({**facts, **settings.table(directory.description)}))
     if (directory.path / CARD).is_file():
         text = (directory.path / CARD).read_text(encoding="utf-8")
         print_result("".join(f"# {line}\n" for line in text.splitlines()))
+
+
+def _vocabularies(directory: ModelDirectory) -> dict[str, int | bool]:
+    tokenizers = directory.tokenizers
+    return {
+        "source_vocabulary": len(tokenizers.source),
+        "target_vocabulary": len(tokenizers.target),
+        "shares_vocabulary": tokenizers.shares_vocabulary,
+    }

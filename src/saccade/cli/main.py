@@ -20,6 +20,7 @@ from saccade.cli import (
     init,
     prepare,
     reproduce,
+    score,
     train,
     translate,
     view,
@@ -105,6 +106,7 @@ app.command()(prepare.prepare)
 app.command()(train.train)
 app.command()(translate.translate)
 app.command()(evaluate.evaluate)
+app.command()(score.score)
 app.command()(align.align)
 app.command()(info.info)
 app.command()(export.export)

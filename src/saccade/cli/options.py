@@ -19,6 +19,15 @@ Overrides = Annotated[
         show_default=False,
     ),
 ]
+SearchOverrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Override a setting of the model's search, in TOML: `--set search.length_penalty=0.8`. May be repeated.",
+        show_default=False,
+    ),
+]
 ModelPath = Annotated[
     Path,
     typer.Option(
@@ -26,6 +35,16 @@ ModelPath = Annotated[
         "-m",
         metavar="DIR",
         help="A model directory, or the run directory of a training.",
+        show_default=False,
+    ),
+]
+ModelPaths = Annotated[
+    list[Path],
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="DIR",
+        help="A model directory, or the run directory of a training. Several translate together, as an ensemble.",
         show_default=False,
     ),
 ]

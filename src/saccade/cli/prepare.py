@@ -18,7 +18,10 @@ def prepare(recipe: RecipeFile, overrides: Overrides = None) -> None:
 
     Example: `saccade prepare recipe.toml`
     """
-    chosen = recipes.load(recipe, overrides or ())
+    chosen = recipes.load_any(recipe, overrides or ())
+    if not isinstance(chosen, Recipe):
+        note(f"A recipe with a [task] needs no preparation. Next: {typed('train', recipe, overrides)}")
+        return
     prepared = prepared_corpus(chosen)
     show(prepared)
     note(f"The corpus is in {prepared.directory}. Next: {typed('train', recipe, overrides)}")

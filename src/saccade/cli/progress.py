@@ -3,13 +3,13 @@
 import time
 
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from torch import nn
 
 from saccade.cli.console import note, stderr
 from saccade.errors import CheckpointError
-from saccade.models.build import Model
 from saccade.training import checkpoint
+from saccade.training.lesson import Validation
 from saccade.training.settings import TrainingSettings
-from saccade.training.validation import Validation
 
 
 class Display:
@@ -30,7 +30,7 @@ class Display:
         self.before = (0, 0.0, 0)
         self.loss = 0.0
 
-    def started(self, model: Model, progress: checkpoint.Progress, passed_over: list[CheckpointError]) -> None:
+    def started(self, model: nn.Module, progress: checkpoint.Progress, passed_over: list[CheckpointError]) -> None:
         for error in passed_over:
             note(f"warning: {error} It is passed over.")
         num_parameters = sum(parameter.numel() for parameter in model.parameters())
@@ -75,13 +75,13 @@ class Display:
     def validated(self, validation: Validation, is_best: bool) -> None:
         if is_best:
             self.best = (
-                f"best BLEU {validation.bleu:.2f}"
-                if self.settings.best_by == "bleu"
-                else f"best loss {validation.loss:.3f}"
+                f"best loss {validation.loss:.3f}"
+                if self.settings.best_by == "loss"
+                else f"best {validation.measure} {validation.quality:.2f}"
             )
         note(
-            f"{time.strftime('%H:%M:%S')}  update {validation.update:,}: BLEU {validation.bleu:.2f}, "
-            f"perplexity {validation.perplexity:.2f}{', the best so far' if is_best else ''}"
+            f"{time.strftime('%H:%M:%S')}  update {validation.update:,}: {validation.figures}"
+            f"{', the best so far' if is_best else ''}"
         )
         note(f"          {validation.sample[0]}\n        → {validation.sample[1]}")
 
@@ -89,10 +89,7 @@ class Display:
         verdict = (
             "as good as any of them or better, so it is kept" if is_best else "no better than the best, which is kept"
         )
-        note(
-            f"Average of {num_checkpoints} checkpoints: BLEU {validation.bleu:.2f}, "
-            f"perplexity {validation.perplexity:.2f}; {verdict}."
-        )
+        note(f"Average of {num_checkpoints} checkpoints: {validation.figures}; {verdict}.")
 
     def ended(self) -> None:
         self.bar.stop()

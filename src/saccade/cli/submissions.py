@@ -101,7 +101,10 @@ def no_attention(translator: "Translator", sources: Sequence[str]) -> str:
 def _translated(
     translator: "Translator", sources: list[str], settings: SearchSettings, *, attention: bool
 ) -> Iterator["Translation"]:
-    """In order. With attention, a part at a time, as the weights of all fill the memory."""
+    """In order. With attention, a part at a time, as the weights of all fill the memory.
+
+    Every text is read whole, however long: scores are those of the model, with attention or without.
+    """
     size = CHUNK if attention else max(1, len(sources))
     with bar("lines") as progress:
         task = progress.add_task("translating", total=len(sources))
@@ -110,5 +113,6 @@ def _translated(
                 sources[begin : begin + size],
                 search=settings,
                 attention=attention,
+                split="never",
                 advanced=lambda count: progress.advance(task, count),
             )

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from saccade import recipe as recipes
-from saccade.cli.console import note, print_result
+from saccade.cli.console import bar, note, print_result
 from saccade.cli.options import Overrides, RecipeFile, typed
 from saccade.cli.prepare import corpus_directory, prepared_corpus, show
 from saccade.data.prepare import Prepared
+from saccade.data.tasks.captions_settings import CaptionsSettings
 from saccade.errors import need_torch
-from saccade.recipe import Recipe
+from saccade.recipe import Recipe, TaskRecipe
 
 if TYPE_CHECKING:
+    from saccade.training.lesson import Lesson
     from saccade.training.loop import Outcome
     from saccade.training.run import Run
 
@@ -41,7 +43,7 @@ def train(
 
     `saccade train recipe.toml --dry-run`
     """
-    chosen = recipes.load(recipe, overrides or ())
+    chosen = recipes.load_any(recipe, overrides or ())
     need_torch("`saccade train`")
     if dry_run:
         estimate(chosen)
@@ -52,7 +54,7 @@ def train(
         print_result(str(chosen.run / "model"))
 
 
-def fit(recipe: Recipe) -> bool:
+def fit(recipe: Recipe | TaskRecipe) -> bool:
     """Prepare if need be and train to the end; True if it was interrupted. Under torchrun, only one process speaks."""
     from saccade.cli.progress import Display
     from saccade.training import machine, processes
@@ -61,21 +63,52 @@ def fit(recipe: Recipe) -> bool:
 
     def prepare() -> None:
         Run.open(recipe)
-        show(prepared_corpus(recipe))
+        _prepare(recipe)
 
     device = machine.use(recipe.training.device, recipe.training.threads)
     with processes.joined(device) as group, claimed(recipe.run) if group.is_first else nullcontext():
         group.first(prepare)
-        run, prepared = Run(recipe.run, recipe), Prepared.open(corpus_directory(recipe))
-        display = Display(recipe.training)
+        run, display = Run(recipe.run, recipe), Display(recipe.training)
         try:
-            outcome = Training(run, prepared, display if group.is_first else None, group).fit()
+            outcome = Training(run, _lesson(recipe), display if group.is_first else None, group).fit()
         finally:
             display.ended()
     if not group.is_first:
         raise typer.Exit(130 if outcome.interrupted else 0)
     tell(outcome, run)
     return outcome.interrupted
+
+
+def _prepare(recipe: Recipe | TaskRecipe) -> None:
+    """Make what is to be learned from, where that takes time, and tell of it."""
+    if isinstance(recipe, Recipe):
+        show(prepared_corpus(recipe))
+    elif isinstance(recipe.task, CaptionsSettings):
+        _describe_images(recipe)
+
+
+def _describe_images(recipe: TaskRecipe) -> None:
+    """Compute the features of all images, unless they are there."""
+    from saccade.lessons.captions import CaptionsLesson
+    from saccade.lessons.tasks import of_recipe
+
+    lesson = of_recipe(recipe)
+    assert isinstance(lesson, CaptionsLesson)
+    with bar("images") as progress:
+        for split, given in (("valid", lesson.valid), ("train", lesson.train)):
+            task = progress.add_task(f"features, {split}", total=len(given))
+            lesson.features(split, lambda done, task=task: progress.update(task, completed=done))  # type: ignore[misc]
+
+
+def _lesson(recipe: Recipe | TaskRecipe) -> "Lesson":
+    """What is to be learned; it has been prepared."""
+    if isinstance(recipe, Recipe):
+        from saccade.lessons.pairs import Pairs
+
+        return Pairs(recipe, Prepared.open(corpus_directory(recipe)))
+    from saccade.lessons import tasks
+
+    return tasks.of_recipe(recipe)
 
 
 def tell(outcome: "Outcome", run: "Run") -> None:
@@ -92,29 +125,30 @@ def tell(outcome: "Outcome", run: "Run") -> None:
     )
 
 
-def estimate(recipe: Recipe) -> None:
+def estimate(recipe: Recipe | TaskRecipe) -> None:
     """Try a few updates and say what the whole training would take. Nothing is saved but the prepared corpus."""
     from saccade.training import machine, processes
     from saccade.training.loop import Training
     from saccade.training.run import Run
 
     with processes.joined(machine.use(recipe.training.device, recipe.training.threads)) as group:
-        group.first(lambda: show(prepared_corpus(recipe)))
-        prepared = Prepared.open(corpus_directory(recipe))
-        training = Training(Run(recipe.run, recipe), prepared, processes=group)
+        group.first(lambda: _prepare(recipe))
+        lesson = _lesson(recipe)
+        training = Training(Run(recipe.run, recipe), lesson, processes=group)
         seconds = training.trial(updates=5)
     if not group.is_first:
         return
     num_parameters = sum(parameter.numel() for parameter in training.model.parameters())
     # ru_maxrss counts kilobytes on Linux and bytes on macOS.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
-    epochs = recipe.training.updates * recipe.training.accumulate * group.world / training.batches_per_epoch
+    batches = recipe.training.updates * recipe.training.accumulate * group.world
+    epochs = f", about {batches / lesson.batches_per_epoch:.1f} epochs" if isinstance(recipe, Recipe) else ""
     minutes = seconds * recipe.training.updates / 60
     duration = f"{minutes:.1f} minutes" if minutes < 90 else f"{minutes / 60:.1f} hours"
     print_result(
         f"settings and data are sound\n"
         f"{num_parameters:,} parameters\n"
-        f"{recipe.training.updates:,} updates, about {epochs:.1f} epochs\n"
+        f"{recipe.training.updates:,} updates{epochs}\n"
         f"{seconds:.2f} s an update here: about {duration}, validation not counted\n"
         f"{peak:.1f} GiB of memory at most so far"
     )

@@ -1,28 +1,43 @@
-"""`saccade translate`: lines in, lines out."""
+"""`saccade translate`: lines in, lines out, as soon as they are there and in memory that does not grow with them."""
 
+import re
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from itertools import chain, cycle, islice
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from saccade.cli.console import bar, note
-from saccade.cli.options import Beam, ComputeChoice, EngineChoice, ModelPath
-from saccade.errors import DataError, OutputExists
+from saccade import settings
+from saccade.cli.console import note, stderr
+from saccade.cli.options import Beam, ComputeChoice, EngineChoice, ModelPaths, SearchOverrides
+from saccade.cli.unfinished import Job, check_new, unfinished
+from saccade.errors import SaccadeError
 from saccade.search.settings import SearchSettings
-from saccade.text.formats.opening import check_readable, open_text
+from saccade.text.formats.opening import check_readable
+from saccade.text.formats.stream import EncodingErrors, Lines
+from saccade.text.parts import Split
 
 if TYPE_CHECKING:
-    from saccade.translator import Translator
+    from saccade.translator import Translation, Translator
 
-CHUNK = 2000  # lines read, sorted by length, translated and written at a time
+CHUNK = 2000  # lines read, sorted by length, translated and written at a time …
+FIRST = 16  # … and at first, so that the first ones are there soon
+CHARACTERS = 1 << 19  # of a chunk, if its lines are long
+PATIENCE = 0.02  # seconds; what came through a pipe is not kept longer to wait for more
+NOTES = 20  # on so many lines; the others are counted
+
+# A translation is a line, whatever bytes the model has spelled.
+_BREAK = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 def translate(
-    model: ModelPath,
+    model: ModelPaths,
     files: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -36,19 +51,53 @@ def translate(
         typer.Option(
             "--output",
             "-o",
-            help="Write here instead of to standard output; must not exist.",
+            help="Write here instead of to standard output; must not exist. A job that was interrupted goes on with "
+            "the same command.",
             show_default=False,
         ),
     ] = None,
     beam: Beam = None,
     n_best: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--n-best",
             min=1,
             help="Write so many translations of each line, best first, each with its score before a tab.",
+            show_default=False,
         ),
-    ] = 1,
+    ] = None,
+    glossary: Annotated[
+        Path | None,
+        typer.Option(
+            "--glossary",
+            metavar="FILE",
+            help="Phrases with their translations, a tab between them: to be used where the phrase occurs.",
+            show_default=False,
+        ),
+    ] = None,
+    mbr: Annotated[
+        int | None,
+        typer.Option(
+            "--mbr",
+            metavar="N",
+            min=2,
+            help="Draw N translations by chance and take the one that is most like all of them (minimum Bayes risk).",
+            show_default=False,
+        ),
+    ] = None,
+    overrides: SearchOverrides = None,
+    split: Annotated[
+        Split,
+        typer.Option(
+            "--split",
+            help="auto: cut lines longer than those the model was trained on. sentences: cut every line into its "
+            "sentences. never: have the model read every line whole.",
+        ),
+    ] = "auto",
+    encoding_errors: Annotated[
+        EncodingErrors,
+        typer.Option("--encoding-errors", help="strict: end at a byte that is not UTF-8. replace: read it as �."),
+    ] = "strict",
     engine: EngineChoice = "auto",
     compute: ComputeChoice = "float32",
 ) -> None:
@@ -57,79 +106,169 @@ def translate(
     Examples: `echo "A dog runs." | saccade translate --model runs/en-de`
 
     `saccade translate --model runs/en-de news.en -o news.de`
+
+    `saccade translate --model runs/en-de book.en -o book.de --split sentences --set search.length_penalty=0.8`
     """
+    from saccade.directory import ModelDirectory
+    from saccade.evaluation.risk import MinimumRisk
+    from saccade.text.formats.glossary import read_glossary
+    from saccade.text.wording import Wording
     from saccade.translator import load
 
-    if output is not None and output.exists():
-        raise OutputExists(f"{output} exists already. Remove it or name another file; nothing was translated.")
+    if output is not None:
+        check_new(output)
     for path in files or ():
         check_readable(path)
-    translator = load(model, engine=engine, compute=compute)
-    settings = search_settings(translator.search, beam, n_best)
-    lines = chain.from_iterable(open_text(path) for path in files) if files else standard_input()
-    if output is not None:
-        write(translated(translator, lines, settings), output)
-    else:
-        for text in translated(translator, lines, settings, onto_screen=sys.stdout.isatty()):
-            print(text, flush=True)
-
-
-def search_settings(own: SearchSettings, beam: int | None, n_best: int = 1) -> SearchSettings:
-    """The model's own settings with what the command line asks for; several translations need as wide a beam."""
-    width = max(own.beam if beam is None else beam, n_best)
-    return replace(own, beam=width, n_best=n_best)
-
-
-def translated(
-    translator: "Translator", lines: Iterable[str], settings: SearchSettings, *, onto_screen: bool = False
-) -> Iterator[str]:
-    """The translations of lines in order, as they become ready; on a screen that is line by line."""
-    lines, number = iter(lines), 0
-    with bar("lines", hidden=onto_screen) as progress:
-        task = progress.add_task("translating", total=None)
-        while chunk := list(islice(lines, 1 if onto_screen else CHUNK)):
-            for line, result in zip(
-                range(number + 1, number + 1 + len(chunk)),
-                translator.translate(chunk, search=settings, advanced=lambda count: progress.advance(task, count)),
-                strict=True,
-            ):
-                for remark in result.notes:
-                    note(f"line {line} {remark}")
-                if settings.n_best == 1:
-                    yield result.text
-                else:
-                    # A blank line has one translation, which is repeated: line n of the input has lines of its own.
-                    several = islice(cycle((result, *result.alternatives)), settings.n_best)
-                    yield from (f"{each.score:.4f}\t{each.text}" for each in several)
-            number += len(chunk)
-
-
-def write(texts: Iterable[str], output: Path) -> None:
-    """Into a new file. When an error or Ctrl-C comes between, what is there already stays, and is told."""
-    count = 0
-    with output.open("x", encoding="utf-8", newline="\n") as file:
-        try:
-            for text in texts:
-                file.write(text + "\n")
-                count += 1
-        except BaseException:
-            if count:
-                note(f"{output} is not complete: it has {count:,} lines.")
-            else:
-                output.unlink()
-            raise
-
-
-def standard_input() -> Iterator[str]:
-    """Lines of standard input, strictly UTF-8, split at newlines only."""
-    if sys.stdin.isatty():
+    wording = None if glossary is None else Wording(glossary=read_glossary(glossary))
+    risk = None if mbr is None else MinimumRisk(samples=mbr)
+    translator = load(model, engine=engine, compute=compute, wording=wording, mbr=risk)
+    search = search_settings(translator.search, beam, n_best, overrides or ())
+    work = Work(translator, search, split)
+    if not files and sys.stdin.isatty():
         note("Type text to translate, a line at a time; Ctrl-D ends.")
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        try:
-            yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"Standard input must be UTF-8 text, but byte {error.start + 1} of line {number} is "
-                f"0x{line[error.start]:02X}, which is not. Convert it first, for example with: "
-                "iconv -f WINDOWS-1252 -t UTF-8"
-            ) from None
+    with closing(Lines(files or (), None if files else sys.stdin.buffer, errors=encoding_errors)) as lines:
+        if output is None:
+            on_screen = sys.stdout.isatty()
+            for text in work.through(lines, most=1 if on_screen else CHUNK, waits=False, hidden=on_screen):
+                sys.stdout.write(text)
+                sys.stdout.flush()
+        else:
+            job = Job(
+                model=" ".join(ModelDirectory.open(each).checksum() for each in model),
+                wording=repr(wording),
+                mbr=mbr,
+                engine=engine,
+                compute=compute,
+                split=split,
+                encoding_errors=encoding_errors,
+                search=search,
+            )
+            with unfinished(output, job, lines) as result:
+                for text in work.through(lines):
+                    result.add(text, lines.mark)
+    if output is not None or (stderr.is_terminal and not sys.stdout.isatty()):
+        note(work.summary)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """What `--set` can change here."""
+
+    search: SearchSettings
+    """How translations are searched for."""
+
+
+def search_settings(
+    own: SearchSettings, beam: int | None, n_best: int | None = 1, overrides: Sequence[str] = ()
+) -> SearchSettings:
+    """The model's own settings with what the command line asks for; several translations need as wide a beam."""
+    asked = settings.override(Asked(search=replace(own, n_best=1)), overrides, origin="The command line").search
+    several = asked.n_best if n_best is None else n_best
+    return replace(asked, beam=max(asked.beam if beam is None else beam, several), n_best=several)
+
+
+@dataclass(slots=True)
+class Work:
+    """Translates lines chunk by chunk, and counts."""
+
+    translator: "Translator"
+    search: SearchSettings
+    split: Split = "auto"
+    lines: int = 0
+    parts: int = 0
+    tokens: int = 0
+    notes: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    def through(
+        self, lines: Lines, *, most: int | None = None, waits: bool = True, hidden: bool = False
+    ) -> Iterator[str]:
+        """The translations of each chunk, in the order of its lines, with `lines.mark` behind it.
+
+        A chunk has at most so many lines. Unless it waits until it is full, it ends when a pipe pauses.
+        """
+        with _bar(lines, hidden=hidden) as progress:
+            reached = lines.read_bytes
+            task = progress.add_task("translating", total=lines.num_bytes, completed=reached, lines=lines.num_lines)
+            for chunk in chunks(lines, most or CHUNK, waits=waits):
+                share = (lines.read_bytes - reached) / len(chunk)
+                found = self.translator.translate(
+                    chunk,
+                    search=self.search,
+                    split=self.split,
+                    advanced=lambda count, share=share: progress.advance(task, count * share),
+                )
+                for line, translation in enumerate(found, start=lines.num_lines - len(chunk) + 1):
+                    self._count(line, translation)
+                reached = lines.read_bytes
+                progress.update(task, completed=reached, lines=lines.num_lines)
+                yield "".join(f"{text}\n" for translation in found for text in self._written(translation))
+        if self.notes > NOTES:
+            note(f"{self.notes - NOTES:,} more lines had such notes.")
+
+    @property
+    def summary(self) -> str:
+        """What was done, and how fast."""
+        seconds = time.monotonic() - self.started
+        parts = f" in {self.parts:,} parts" if self.parts != self.lines else ""
+        return (
+            f"{self.lines:,} lines{parts}, {self.tokens:,} tokens written, {seconds:.1f} s: "
+            f"{self.parts / seconds:,.1f} sentences/s, {self.tokens / seconds:,.0f} tokens/s"
+        )
+
+    def _count(self, line: int, translation: "Translation") -> None:
+        self.lines += 1
+        self.parts += translation.num_parts
+        self.tokens += len(translation.tokens)
+        self.notes += bool(translation.notes)
+        if self.notes <= NOTES:
+            for remark in translation.notes:
+                note(f"line {line} {remark}")
+
+    def _written(self, translation: "Translation") -> Iterator[str]:
+        if self.search.n_best == 1:
+            yield _BREAK.sub(" ", translation.text)
+            return
+        # A blank line has one translation, which is repeated: line n of the input has lines of its own.
+        several = islice(cycle((translation, *translation.alternatives)), self.search.n_best)
+        yield from (f"{each.score:.4f}\t{_BREAK.sub(' ', each.text)}" for each in several)
+
+
+def chunks(lines: Lines, most: int, *, waits: bool) -> Iterator[list[str]]:
+    """A few lines at first, then more and more. Where a chunk ends depends on nothing but the lines before.
+
+    That is, if it waits: an output that is gone on with then has the same chunks as one that was never interrupted.
+    """
+    chunk: list[str] = []
+    characters = 0
+    try:
+        for line in lines:
+            chunk.append(line)
+            characters += len(line)
+            room = min(most, max(FIRST, lines.num_lines - len(chunk)))
+            if len(chunk) >= room or characters >= CHARACTERS or (not waits and lines.pauses(PATIENCE)):
+                yield chunk
+                chunk, characters = [], 0
+    except SaccadeError:  # what came before it can be used
+        if chunk:
+            yield chunk
+        raise
+    if chunk:
+        yield chunk
+
+
+@contextmanager
+def _bar(lines: Lines, *, hidden: bool) -> Iterator[Progress]:
+    """A bar by the bytes of files, which are known before they are read; only where a person is watching."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%" if lines.num_bytes else ""),
+        TextColumn("{task.fields[lines]:,} lines"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    disable = hidden or not stderr.is_terminal
+    # By itself, rich would send what is printed meanwhile to stderr, too.
+    with Progress(*columns, console=stderr, transient=True, redirect_stdout=False, disable=disable) as progress:
+        yield progress

@@ -10,7 +10,8 @@ import typer
 from saccade.cli.console import note, print_result, stdout
 from saccade.cli.options import Beam
 from saccade.cli.translate import search_settings
-from saccade.errors import DataError, OutputExists
+from saccade.directory import holds_task
+from saccade.errors import DataError, OutputExists, need_torch
 from saccade.text.normalize import normalize
 from saccade.trace.file import load_all, save_all
 from saccade.trace.trace import AttentionTrace, Kind
@@ -94,6 +95,8 @@ def view(
     `saccade view --model runs/en-de "A dog runs." --n-best 5 -o attention.html -o attention.json`
 
     `saccade view --from attention.json --words`
+
+    A model of another task shows an example of its own, or what TEXT describes: `saccade view --model runs/documents`
     """
     if stored is not None and any(option is not None for option in (text, model, target, beam, n_best)):
         raise typer.BadParameter("--from shows what is stored: leave TEXT, --model, --target, --beam and --n-best out")
@@ -102,6 +105,8 @@ def view(
     _check_outputs(outputs or [], grid=grid, chosen=layer or head)
     if stored is not None:
         traces = load_all(stored)
+    elif model is not None and holds_task(model):
+        traces = _of_task(model, text)
     elif model is None or text is None:
         raise typer.BadParameter("give --model with a TEXT, or --from with a stored trace")
     elif target is None:
@@ -191,6 +196,15 @@ def _forced(model: Path, text: str, target: str) -> list[AttentionTrace]:
     _check_text(text)
     _check_text(target)
     return [load(model).trace(text, target)]
+
+
+def _of_task(model: Path, text: str | None) -> list[AttentionTrace]:
+    """What a model of another task attends to; without a text, for an example of the task."""
+    need_torch("Looking at attention")
+    from saccade.lessons.tasks import open_model
+
+    lesson, learned = open_model(model)
+    return lesson.show(learned, text)
 
 
 def _check_text(text: str) -> None:

@@ -42,6 +42,11 @@ class Batch(Sources):
     target_mask: Bool[Tensor, "batch target"]
     """True where there is a token to say."""
 
+    @property
+    def num_targets(self) -> int:
+        """How many tokens there are to say."""
+        return int(self.target_mask.sum())
+
     def twice(self) -> "Batch":
         """Every example once more, after all of them."""
         return Batch(*(getattr(self, field.name).repeat(2, 1) for field in fields(self)))

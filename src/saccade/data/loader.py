@@ -4,16 +4,31 @@ import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
+import torch
 
-from saccade.data.batch import Batch, collate
+from saccade.data.batch import collate
 from saccade.data.sampler import Indices, Position, Sampler
 from saccade.data.store import Ragged, TokenStore
 from saccade.text.tokenizer import Tokenizer, Tokenizers
 
 T = TypeVar("T")
+
+
+@runtime_checkable  # so that the shape checks of the tests can look at it
+class Targets(Protocol):
+    """A batch of any lesson."""
+
+    @property
+    def num_targets(self) -> int:
+        """How many things are to be said: what a loss is a sum over."""
+        ...
+
+    def to(self, device: torch.device) -> Any:
+        """The same on another device."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +38,8 @@ class Loaded:
     position: Position
     """Where to go on after it."""
     rows: Indices
-    """The examples it holds, as rows of the store."""
-    batch: Batch
+    """The examples it holds, by their numbers in the lesson's data."""
+    batch: Targets
 
 
 @dataclass(frozen=True, slots=True)

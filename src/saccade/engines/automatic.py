@@ -1,7 +1,7 @@
 """Which engine runs a model. Unless told otherwise, the fastest that can do what is asked."""
 
 import importlib.util
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Generator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ from saccade.directory import ModelDirectory
 from saccade.engines.engine import Advanced, Compute, Engine, EngineName, Ids, Traced
 from saccade.errors import ModelError, need_torch
 from saccade.models.settings import TransformerSettings
+from saccade.search.constraints import FREE, Constraints
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.settings import SearchSettings
 from saccade.trace.trace import KINDS, Kind
@@ -32,6 +33,28 @@ def load_engine(
             return _torch(directory, device, compute)
 
 
+def load_ensemble(
+    directories: Sequence[ModelDirectory],
+    name: EngineName = "auto",
+    *,
+    device: str = "cpu",
+    compute: Compute = "float32",
+) -> Engine:
+    """Several models that translate together, with torch; those that cannot are refused."""
+    if name == "ctranslate2" or compute != "float32":
+        asked = 'engine = "ctranslate2"' if name == "ctranslate2" else f'compute = "{compute}"'
+        raise ModelError(
+            f"{asked} translates with one model at a time, but {len(directories)} are to translate together: "
+            "CTranslate2 cannot mix what they say at each step. "
+            'Use engine = "torch", or "auto", and leave compute out.'
+        )
+    _check_alike(directories)
+    need_torch("Translating with several models together")
+    from saccade.engines.torch import TorchEngine
+
+    return TorchEngine.load_ensemble(directories, device)
+
+
 class Automatic:
     """CTranslate2, and torch for what that cannot do, loaded when it is first needed."""
 
@@ -42,19 +65,39 @@ class Automatic:
         self._fast = CTranslate2Engine(directory, compute=compute)
 
     def translate(
-        self, sources: Sequence[Ids], settings: SearchSettings, *, advanced: Advanced = lambda _: None
+        self,
+        sources: Sequence[Ids],
+        settings: SearchSettings,
+        *,
+        constraints: Sequence[Constraints] | None = None,
+        advanced: Advanced = lambda _: None,
     ) -> list[list[Hypothesis]]:
-        """The best hypotheses of each source, the best first. `advanced` is told how many more are done."""
-        from saccade.engines.ctranslate2 import refusal
+        """The best hypotheses of each source, the best first. `advanced` is told how many more are done.
 
-        if refusal(settings) is None:
+        The n-th of the `constraints` is what the translations of the n-th source must hold to.
+        """
+        from saccade.engines.ctranslate2 import beyond
+
+        asked = beyond(settings, constraints or ())
+        if asked is None:
             return self._fast.translate(sources, settings, advanced=advanced)
-        need_torch(f'Searching with penalty = "{settings.penalty}"')
-        return self._torch.translate(sources, settings, advanced=advanced)
+        need_torch(f"Searching with {asked}")
+        return self._torch.translate(sources, settings, constraints=constraints, advanced=advanced)
+
+    def stream(
+        self, source: Ids, settings: SearchSettings, *, constraints: Constraints = FREE
+    ) -> Generator[int, None, Hypothesis]:
+        """The tokens of the one translation as they are written, and then, as the generator's value, all of it."""
+        need_torch("Streaming tokens")
+        return self._torch.stream(source, settings, constraints=constraints)
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
         """log p(target | source) of each pair, the end of sentence included."""
         return self._fast.score(sources, targets)
+
+    def token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[tuple[float, ...]]:
+        """Of each target token, given those before it, and of the end of sentence."""
+        return self._fast.token_log_probs(sources, targets)
 
     def trace(
         self,
@@ -67,6 +110,10 @@ class Automatic:
         """How likely each token of each target was, and what was attended to for it: a forced decoding."""
         self.need_attention()
         return self._torch.trace(sources, targets, kinds=kinds, advanced=advanced)
+
+    def need_constraints(self) -> None:
+        """Refuse to be asked for constraints if they cannot be held to."""
+        need_torch("Searching with constraints")
 
     def need_attention(self) -> None:
         """Refuse to be asked for weights if there are none to be had."""
@@ -83,6 +130,26 @@ class Automatic:
 def _suits_ctranslate2(directory: ModelDirectory, device: str) -> bool:
     is_transformer = isinstance(directory.description.model, TransformerSettings)
     return is_transformer and device == "cpu" and importlib.util.find_spec("ctranslate2") is not None
+
+
+def _check_alike(directories: Sequence[ModelDirectory]) -> None:
+    """An id must mean the same target piece to all, and a text must be one that all can read."""
+    first, *others = directories
+    for other in others:
+        one, two = (
+            f"{each.description.source_language} → {each.description.target_language}" for each in (first, other)
+        )
+        if one != two:
+            raise ModelError(
+                "Models that translate together must translate the same languages, but "
+                f"{first.path} translates {one} and {other.path} {two}. Leave one of them out."
+            )
+        if first.tokenizers.target.checksum != other.tokenizers.target.checksum:
+            raise ModelError(
+                "Models that translate together must write with the same target vocabulary, but those of "
+                f"{first.path} and {other.path} differ. Train both on one prepared corpus, such as with another seed "
+                "or another kind of model; sources may be cut in different ways."
+            )
 
 
 def _torch(directory: ModelDirectory, device: str, compute: Compute) -> Engine:

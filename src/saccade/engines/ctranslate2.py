@@ -4,12 +4,13 @@ It searches by the same rules as `search/beam.py`; a test holds both side by sid
 """
 
 import io
+import json
 import math
 import os
 import shutil
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn
@@ -21,6 +22,7 @@ from saccade.engines import store
 from saccade.engines.engine import Advanced, Compute, Ids
 from saccade.errors import ModelError
 from saccade.interop.ctranslate2 import POSITIONS, convert, pieces, transformer
+from saccade.search.constraints import FREE, Constraints
 from saccade.search.hypothesis import Hypothesis, score
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import BOS, EOS, PAD, SPECIALS
@@ -45,13 +47,18 @@ class CTranslate2Engine:
         self._translator = self._load()
 
     def translate(
-        self, sources: Sequence[Ids], settings: SearchSettings, *, advanced: Advanced = lambda _: None
+        self,
+        sources: Sequence[Ids],
+        settings: SearchSettings,
+        *,
+        constraints: Sequence[Constraints] | None = None,
+        advanced: Advanced = lambda _: None,
     ) -> list[list[Hypothesis]]:
         """The best hypotheses of each source, the best first. `advanced` is told how many more are done.
 
         CTranslate2 does not ask the model about a source without tokens: its only hypothesis has none either.
         """
-        if reason := refusal(settings):
+        if reason := refusal(settings, constraints or ()):
             raise ModelError(reason)
         limits = [settings.limit(len(source)) for source in sources]
         self._make_room(max([*limits, *(len(source) + 1 for source in sources)], default=0))
@@ -71,10 +78,21 @@ class CTranslate2Engine:
             rows = again
         return [found[row] for row in range(len(sources))]
 
+    def stream(self, source: Ids, settings: SearchSettings, *, constraints: Constraints = FREE) -> NoReturn:
+        """Refused."""
+        raise ModelError(
+            "CTranslate2 hands out translations when they are done. To have tokens as they are written, load the model "
+            'with engine = "torch", or "auto", which takes torch for this alone.'
+        )
+
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
         """log p(target | source) of each pair, the end of sentence included."""
+        return [math.fsum(each) for each in self.token_log_probs(sources, targets)]
+
+    def token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[tuple[float, ...]]:
+        """Of each target token, given those before it, and of the end of sentence."""
         self._make_room(max((len(each) + 1 for each in (*sources, *targets)), default=0))
-        return [math.fsum(token_log_probs) for token_log_probs in self._token_log_probs(sources, targets)]
+        return [tuple(each) for each in self._token_log_probs(sources, targets)]
 
     def trace(
         self,
@@ -86,6 +104,10 @@ class CTranslate2Engine:
     ) -> NoReturn:
         """Refused."""
         self.need_attention()
+
+    def need_constraints(self) -> NoReturn:
+        """CTranslate2 has some of them, but not alike."""
+        raise ModelError(CONSTRAINTS)
 
     def need_attention(self) -> NoReturn:
         """CTranslate2 has the weights of one layer at most, without the end of the source."""
@@ -245,14 +267,40 @@ class CTranslate2Engine:
         return ctranslate2.Translator("model", files=files, **where, **threads, compute_type=self._compute)
 
 
-def refusal(settings: SearchSettings) -> str | None:
+CHANGED = "is kept by CTranslate2 before the softmax, which changes the probabilities of all other tokens"
+CONSTRAINTS = f'Constraints are not what CTranslate2 can hold to: what is banned {CHANGED}. Use engine = "torch".'
+UNLIKE = {
+    "method": "finds other translations with CTranslate2, if it knows of it at all",
+    "penalty": "is not known to CTranslate2, which divides by length^α",
+    "stopping": "is not known to CTranslate2, which has a rule of its own",
+    "coverage_penalty": "is counted by CTranslate2 without the end of the source",
+    "min_length": CHANGED,
+    "no_repeat_ngram": CHANGED,
+    "max_repeats": "is not known to CTranslate2",
+}
+"""What CTranslate2 does not do, or not alike."""
+
+
+def beyond(settings: SearchSettings, constraints: Sequence[Constraints] = ()) -> str | None:
+    """The first of what is asked for that CTranslate2 cannot do: such as `penalty = "gnmt"`; None if it can do all."""
+    usual = {field.name: field.default for field in fields(settings)}
+    for name in UNLIKE:
+        if getattr(settings, name) != usual[name]:
+            return f"{name} = {json.dumps(getattr(settings, name))}"
+    return "constraints" if any(constraints) else None
+
+
+def refusal(settings: SearchSettings, constraints: Sequence[Constraints] = ()) -> str | None:
     """Why CTranslate2 cannot search like this, and what can; None if it can."""
-    if settings.penalty == "gnmt":
-        return (
-            'search.penalty = "gnmt" is not known to CTranslate2, which divides by length^α. '
-            'Use penalty = "length", or engine = "torch".'
-        )
-    return None
+    match beyond(settings, constraints):
+        case None:
+            return None
+        case "constraints":
+            return CONSTRAINTS
+        case asked:
+            name = asked.partition(" ")[0]
+            usual = json.dumps(getattr(SearchSettings(), name))
+            return f'search.{asked} {UNLIKE[name]}. Use {name} = {usual}, or engine = "torch".'
 
 
 def cores() -> int:

@@ -1,8 +1,9 @@
 """What runs a model: the same questions to every engine, whatever it is made of. No torch here."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
+from saccade.search.constraints import FREE, Constraints
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.settings import SearchSettings
 from saccade.trace.trace import KINDS, Kind, Layer, Matrix
@@ -32,13 +33,34 @@ class Engine(Protocol):
     """A model ready to be asked. What an engine cannot do is refused, with the reason and the alternative."""
 
     def translate(
-        self, sources: Sequence[Ids], settings: SearchSettings, *, advanced: Advanced = ...
+        self,
+        sources: Sequence[Ids],
+        settings: SearchSettings,
+        *,
+        constraints: Sequence[Constraints] | None = None,
+        advanced: Advanced = ...,
     ) -> list[list[Hypothesis]]:
-        """The best hypotheses of each source, the best first. `advanced` is told how many more are done."""
+        """The best hypotheses of each source, the best first. `advanced` is told how many more are done.
+
+        The n-th of the `constraints` is what the translations of the n-th source must hold to.
+        """
+        ...
+
+    def stream(
+        self, source: Ids, settings: SearchSettings, *, constraints: Constraints = FREE
+    ) -> Generator[int, None, Hypothesis]:
+        """The tokens of the one translation as they are written, and then, as the generator's value, all of it.
+
+        Of greedy search and of sampling only: a beam does not know its first token before it knows its last.
+        """
         ...
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
         """log p(target | source) of each pair, the end of sentence included."""
+        ...
+
+    def token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[tuple[float, ...]]:
+        """The parts of the same: of each target token, given those before it, and of the end of sentence."""
         ...
 
     def trace(
@@ -50,6 +72,10 @@ class Engine(Protocol):
         advanced: Advanced = ...,
     ) -> list[Traced]:
         """How likely each token of each target was, and what was attended to for it: a forced decoding."""
+        ...
+
+    def need_constraints(self) -> None:
+        """Refuse to be asked for constraints if they cannot be held to."""
         ...
 
     def need_attention(self) -> None:

@@ -1,79 +1,129 @@
 """Runs any model with torch: sources sorted by length, batched by tokens, answered in the order they came."""
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from saccade.data.batch import Batch, collate, collate_sources
 from saccade.directory import ModelDirectory, check_parameters
 from saccade.engines.engine import Advanced, Ids, Traced, cut
-from saccade.errors import ModelError
+from saccade.errors import DataError, ModelError
 from saccade.models.build import Model, build
+from saccade.models.ensemble import EnsembleModel, Reader
 from saccade.models.settings import ModelSettings
 from saccade.nn.capture import capture, listener
 from saccade.nn.machine import keep_freed_memory, one_thread_each
+from saccade.search.constraints import FREE, Constraints
+from saccade.search.coverage import by_coverage
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
-from saccade.text.tokenizer import BOS, EOS, PAD
+from saccade.search.stream import stream
+from saccade.text.tokenizer import BOS, EOS, PAD, Tokenizer
 from saccade.trace.trace import KINDS, Kind, Layer, Matrix
 
 Found = list[list[Hypothesis]]
 
 BATCH_TOKENS = 4096  # read by all prefixes of a beam together
 SCORE_TOKENS = 2048  # fewer, as the logits of all positions are there at once
+CROSS: Kind = "cross"
 TRACE_TOKENS = 512  # fewer, as the weights of all layers and heads are kept
 
 
 class TorchEngine:
-    """A model in this process."""
+    """A model in this process, or several that translate together."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model | EnsembleModel) -> None:
         self.model = model
 
     @classmethod
     def load(cls, directory: ModelDirectory, device: str = "cpu") -> "TorchEngine":
         """Build the model that the directory describes and fill in its parameters."""
-        tokenizers = directory.tokenizers
-        model = build(directory.description.model, len(tokenizers.source), len(tokenizers.target))
-        fill(model, directory.parameters(), origin=str(directory.path))
-        keep_freed_memory()
-        return cls(model.to(device).eval())
+        return cls(_loaded(directory).to(device).eval())
+
+    @classmethod
+    def load_ensemble(cls, directories: Sequence[ModelDirectory], device: str = "cpu") -> "TorchEngine":
+        """Several models with one target vocabulary as one; sources come in the ids of the first."""
+        first = directories[0].tokenizers.source
+        readers = [_reader(first, directory.tokenizers.source) for directory in directories]
+        return cls(EnsembleModel([_loaded(directory) for directory in directories], readers).to(device).eval())
 
     def translate(
         self,
         sources: Sequence[Ids],
         settings: SearchSettings,
         *,
+        constraints: Sequence[Constraints] | None = None,
         advanced: Advanced = lambda _: None,
     ) -> list[list[Hypothesis]]:
-        """The best hypotheses of each source, the best first. `advanced` is told how many more are done."""
+        """The best hypotheses of each source, the best first. `advanced` is told how many more are done.
+
+        The n-th of the `constraints` is what the translations of the n-th source must hold to.
+        """
+        find = self._search
+        if settings.coverage_penalty:
+            self._need_weights(settings)
+            find = self._search_and_cover
+        if constraints is not None and len(constraints) != len(sources):
+            raise DataError(
+                f"Every source must have constraints of its own, but there are {len(sources)} sources "
+                f"and {len(constraints)} constraints. Give Constraints() to those that are free."
+            )
         found: dict[int, list[Hypothesis]] = {}
         threads = _threads(self._device)
-        batches = list(_by_length([len(source) for source in sources], BATCH_TOKENS // settings.beam, threads))
+        batches = list(_by_length([len(source) for source in sources], BATCH_TOKENS // settings.num_rows, threads))
+
+        def search_batch(rows: list[int]) -> list[list[Hypothesis]]:
+            held = None if constraints is None else [constraints[row] for row in rows]
+            with torch.inference_mode():  # which each thread enters by itself
+                return find([sources[row] for row in rows], settings, held)
+
         with _evaluating(self.model):
-            for rows, hypotheses in _in_threads(
-                lambda rows: self._search([sources[row] for row in rows], settings), batches, threads
-            ):
+            for rows, hypotheses in _in_threads(search_batch, batches, threads):
                 found.update(zip(rows, hypotheses, strict=True))
                 advanced(len(rows))
         return [found[row] for row in range(len(sources))]
 
-    @torch.inference_mode()
+    def stream(
+        self, source: Ids, settings: SearchSettings, *, constraints: Constraints = FREE
+    ) -> Generator[int, None, Hypothesis]:
+        """The tokens of the one translation as they are written, and then, as the generator's value, all of it."""
+        with _evaluating(self.model), torch.inference_mode():
+            memory = self.model.encode(collate_sources([source]).to(self._device))
+        tokens = stream(
+            self.model,
+            memory,
+            limits=self._limits([source], settings),
+            bos=BOS,
+            eos=EOS,
+            settings=settings,
+            banned=(PAD, BOS),
+            constraints=constraints,
+            name=_name(source),
+        )
+        return self._evaluated(tokens)
+
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
         """log p(target | source) of each pair, the end of sentence included."""
-        found: dict[int, float] = {}
+        return [math.fsum(each) for each in self.token_log_probs(sources, targets)]
+
+    @torch.inference_mode()
+    def token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[tuple[float, ...]]:
+        """Of each target token, given those before it, and of the end of sentence."""
+        found: dict[int, tuple[float, ...]] = {}
         with _evaluating(self.model):
             for rows, batch in self._pairs(sources, targets, SCORE_TOKENS):
-                found.update(zip(rows, self._log_probs(batch).sum(dim=1).tolist(), strict=True))
+                for row, log_probs in zip(rows, self._log_probs(batch).tolist(), strict=True):
+                    found[row] = tuple(log_probs[: len(targets[row]) + 1])
         return [found[row] for row in range(len(sources))]
 
     @torch.inference_mode()
@@ -109,26 +159,80 @@ class TorchEngine:
                 advanced(len(rows))
         return [found[row] for row in range(len(sources))]
 
+    def need_constraints(self) -> None:
+        """Every search of ours holds to them."""
+
     def need_attention(self) -> None:
         """Refuse to be asked for weights if there are none."""
+        if isinstance(self.model, EnsembleModel):
+            raise ModelError(
+                f"Weights were asked for, but {len(self.model.members)} models translate together here, and each "
+                "attends by itself. Load one of them alone to see where it looks."
+            )
         if not cast(ModelSettings, self.model.settings).attends:
             raise ModelError(
                 "Weights were asked for, but this model has no attention: its decoder reads the source as one vector. "
                 'Train a model with another model.attention.positions, such as "global", to see where it looks.'
             )
 
-    @torch.inference_mode()
-    def _search(self, sources: Sequence[Ids], settings: SearchSettings) -> list[list[Hypothesis]]:
+    def _search(
+        self, sources: Sequence[Ids], settings: SearchSettings, constraints: Sequence[Constraints] | None
+    ) -> list[list[Hypothesis]]:
         """The hypotheses of one batch."""
         return search(
             self.model,
             self.model.encode(collate_sources(sources).to(self._device)),
-            limits=torch.tensor([settings.limit(len(source)) for source in sources], device=self._device),
+            limits=self._limits(sources, settings),
             bos=BOS,
             eos=EOS,
             settings=settings,
             banned=(PAD, BOS),
+            constraints=constraints,
+            names=[_name(source) for source in sources] if settings.method == "sampling" else None,
         )
+
+    def _search_and_cover(
+        self, sources: Sequence[Ids], settings: SearchSettings, constraints: Sequence[Constraints] | None
+    ) -> list[list[Hypothesis]]:
+        """The same, ranked by what a forced decoding of all that the beam has found attends to."""
+        found = self._search(sources, replace(settings, n_best=settings.beam), constraints)
+        pairs = [(source, each) for source, several in zip(sources, found, strict=True) for each in several]
+        traced = iter(self.trace([source for source, _ in pairs], [each.ids for _, each in pairs], kinds={CROSS}))
+        return [
+            by_coverage(
+                several,
+                [next(traced).first(len(each.ids) + each.finished).layers[-1].weights.mean(axis=0) for each in several],
+                settings,
+            )
+            for several in found
+        ]
+
+    def _limits(self, sources: Sequence[Ids], settings: SearchSettings) -> Int[Tensor, " batch"]:
+        return torch.tensor([settings.limit(len(source)) for source in sources], device=self._device)
+
+    def _evaluated(self, tokens: Generator[int, None, Hypothesis]) -> Generator[int, None, Hypothesis]:
+        """The same, each of them decoded without dropout."""
+        while True:
+            try:
+                with _evaluating(self.model):
+                    token = next(tokens)
+            except StopIteration as end:
+                found: Hypothesis = end.value
+                return found
+            yield token
+
+    def _need_weights(self, settings: SearchSettings) -> None:
+        if isinstance(self.model, EnsembleModel):
+            raise ModelError(
+                f"search.coverage_penalty = {settings.coverage_penalty} ranks translations by attention weights, but "
+                f"{len(self.model.members)} models translate together here, and each attends by itself. "
+                "Use coverage_penalty = 0."
+            )
+        if not cast(ModelSettings, self.model.settings).attends:
+            raise ModelError(
+                f"search.coverage_penalty = {settings.coverage_penalty} ranks translations by attention weights, but "
+                "this model has no attention: its decoder reads the source as one vector. Use coverage_penalty = 0."
+            )
 
     @property
     def _device(self) -> torch.device:
@@ -149,7 +253,20 @@ class TorchEngine:
         return -losses.double() * batch.target_mask
 
 
-def fill(model: Model, parameters: Mapping[str, NDArray[Any]], *, origin: str) -> None:
+def _loaded(directory: ModelDirectory) -> Model:
+    tokenizers = directory.tokenizers
+    model = build(directory.description.model, len(tokenizers.source), len(tokenizers.target))
+    fill(model, directory.parameters(), origin=str(directory.path))
+    keep_freed_memory()
+    return model
+
+
+def _reader(first: Tokenizer, own: Tokenizer) -> Reader | None:
+    """From the ids of one tokenizer to those of another, by way of the text; None where they are the same."""
+    return None if first.checksum == own.checksum else lambda ids: own.encode(first.decode(ids))
+
+
+def fill(model: nn.Module, parameters: Mapping[str, NDArray[Any]], *, origin: str) -> None:
     """Copy parameters into a model of the same make; anything missing, left over or misshapen is refused."""
     own = dict(model.named_parameters())
     given = {name: torch.from_numpy(values) for name, values in parameters.items()}
@@ -175,8 +292,13 @@ def _layer(name: str, weights: Matrix, source: int, target: int) -> Layer:
     return Layer(name, _kind(name), cut(weights, _kind(name), source, target).copy())
 
 
+def _name(source: Ids) -> str:
+    """What tells a source from others, so that chance can be its own."""
+    return " ".join(map(str, source))
+
+
 @contextmanager
-def _evaluating(model: Model) -> Iterator[None]:
+def _evaluating(model: torch.nn.Module) -> Iterator[None]:
     """Without dropout, whatever the model was doing before."""
     was_training = model.training
     model.eval()

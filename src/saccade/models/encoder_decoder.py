@@ -1,4 +1,4 @@
-"""What all encoder-decoders have in common: embeddings and the output layer."""
+"""What all encoder-decoders have in common: embeddings and the output layer. A `Writer` may read anything."""
 
 import math
 from abc import ABC, abstractmethod
@@ -16,41 +16,17 @@ Encoded = TypeVar("Encoded")
 State = TypeVar("State")
 
 
-class EncoderDecoder(nn.Module, ABC, Generic[Encoded, State]):
-    """Keeps `Decodes` and `Learns` of protocol.py. A kind of model adds how it encodes, starts, advances and picks."""
+class Writer(nn.Module, ABC, Generic[Encoded, State]):
+    """Keeps `Decodes` of protocol.py: writes tokens one by one. A kind of model adds how it starts, advances, picks."""
 
-    def __init__(
-        self,
-        embeddings: str,
-        num_source_tokens: int,
-        num_target_tokens: int,
-        d_model: int,
-        dropout: float,
-        output_bias: bool = False,
-    ) -> None:
-        super().__init__()
-        self.target_embedding = _embedding(num_target_tokens, d_model)
-        self.source_embedding = (
-            self.target_embedding if embeddings == "shared" else _embedding(num_source_tokens, d_model)
-        )
-        self.output_embedding = (
-            _embedding(num_target_tokens, d_model) if embeddings == "separate" else self.target_embedding
-        )
-        self.output_bias = nn.Parameter(torch.zeros(num_target_tokens)) if output_bias else None
-        self.dropout = Dropout(dropout)
+    target_embedding: nn.Embedding
+    output_embedding: nn.Embedding
+    output_bias: nn.Parameter | None
 
     @property
     def draws_from_torch(self) -> bool:
         """Whether training draws from torch's own generator, which threads share, and not from nn/dropout.py alone."""
         return False
-
-    @abstractmethod
-    def encode(self, sources: Sources) -> Encoded:
-        """Read the source once."""
-
-    @abstractmethod
-    def forward(self, batch: Batch) -> Float[Tensor, "batch target d_model"]:
-        """Teacher forcing: the decoder's last states at every position of a known target."""
 
     @abstractmethod
     def start(self, memory: Encoded) -> State:
@@ -68,10 +44,6 @@ class EncoderDecoder(nn.Module, ABC, Generic[Encoded, State]):
         """Read the last token of every row and say what may follow."""
         hidden, state = self.advance(last, state)
         return self.logits(hidden).log_softmax(dim=-1), state
-
-    def learn(self, batch: Batch) -> Learned:
-        """Teacher forcing, with all that a loss may want to know."""
-        return Learned(self(batch))
 
     def logits(self, hidden: Float[Tensor, "*positions d_model"]) -> Float[Tensor, "*positions vocab"]:
         """How well each token of the target vocabulary would come next."""
@@ -99,7 +71,43 @@ class EncoderDecoder(nn.Module, ABC, Generic[Encoded, State]):
         return embedded
 
 
-def _embedding(num_tokens: int, d_model: int) -> nn.Embedding:
+class EncoderDecoder(Writer[Encoded, State]):
+    """Keeps `Learns`, too: reads a source of tokens. A kind of model adds how it encodes."""
+
+    def __init__(
+        self,
+        embeddings: str,
+        num_source_tokens: int,
+        num_target_tokens: int,
+        d_model: int,
+        dropout: float,
+        output_bias: bool = False,
+    ) -> None:
+        super().__init__()
+        self.target_embedding = embedding_table(num_target_tokens, d_model)
+        self.source_embedding = (
+            self.target_embedding if embeddings == "shared" else embedding_table(num_source_tokens, d_model)
+        )
+        self.output_embedding = (
+            embedding_table(num_target_tokens, d_model) if embeddings == "separate" else self.target_embedding
+        )
+        self.output_bias = nn.Parameter(torch.zeros(num_target_tokens)) if output_bias else None
+        self.dropout = Dropout(dropout)
+
+    @abstractmethod
+    def encode(self, sources: Sources) -> Encoded:
+        """Read the source once."""
+
+    @abstractmethod
+    def forward(self, batch: Batch) -> Float[Tensor, "batch target d_model"]:
+        """Teacher forcing: the decoder's last states at every position of a known target."""
+
+    def learn(self, batch: Batch) -> Learned:
+        """Teacher forcing, with all that a loss may want to know."""
+        return Learned(self(batch))
+
+
+def embedding_table(num_tokens: int, d_model: int) -> nn.Embedding:
     """Scaled down by √d here and up again where it is read, so that the output layer can share it."""
     embedding = nn.Embedding(num_tokens, d_model)
     nn.init.normal_(embedding.weight, std=d_model**-0.5)

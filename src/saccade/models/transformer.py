@@ -1,7 +1,7 @@
 """The Transformer (Vaswani et al. 2017): trained on whole targets, decoded step by step with cached keys and values."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import torch
@@ -32,6 +32,19 @@ class TransformerState:
     def length(self) -> int:
         """Tokens read so far."""
         return self.said[0].keys.shape[-2]
+
+    @property
+    def asked(self) -> Iterable[Memory]:
+        """The source as a step asks it: by the rows of a sentence together, unless each has a listener to tell."""
+        return (memory.repeat(self.width) for memory in self.source) if listener() else self.source
+
+    def pick(self, rows: Int[Tensor, " picked"]) -> "TransformerState":
+        """The state of these rows, in this order. Sources are copied only where sentences are left out."""
+        sentences, width = _together(rows // self.width)
+        source = self.source
+        if sentences.tolist() != list(range(len(source[0].keys))):
+            source = tuple(memory.pick(sentences) for memory in source)
+        return TransformerState(source, tuple(memory.pick(rows) for memory in self.said), width)
 
 
 class Transformer(EncoderDecoder[Memory, TransformerState]):
@@ -84,7 +97,7 @@ class Transformer(EncoderDecoder[Memory, TransformerState]):
     def start(self, memory: Memory) -> TransformerState:
         """Project the source for every layer, once; nothing has been said."""
         source = tuple(layer.cross_attention.memory(memory.keys, memory.mask) for layer in self._decoder)
-        return TransformerState(source, tuple(_nothing_like(keys) for keys in source))
+        return TransformerState(source, tuple(nothing_like(keys) for keys in source))
 
     def advance(
         self, last: Int[Tensor, " rows"], state: TransformerState
@@ -92,20 +105,14 @@ class Transformer(EncoderDecoder[Memory, TransformerState]):
         """Read one token a row; only its own keys and values are new."""
         states = self._embed(self.target_embedding, last[:, None], start=state.length)
         said = []
-        # Whoever listens is told of every row by itself.
-        sources = (memory.repeat(state.width) for memory in state.source) if listener() else state.source
-        for layer, source, past in zip(self._decoder, sources, state.said, strict=True):
+        for layer, source, past in zip(self._decoder, state.asked, state.said, strict=True):
             states, now = layer(states, source, past)
             said.append(now)
-        return self.decoder_norm(states)[:, 0], TransformerState(state.source, tuple(said), state.width)
+        return self.decoder_norm(states)[:, 0], replace(state, said=tuple(said))
 
     def pick(self, state: TransformerState, rows: Int[Tensor, " picked"]) -> TransformerState:
-        """The state of these rows, in this order. Sources are copied only where sentences are left out."""
-        sentences, width = _together(rows // state.width)
-        source = state.source
-        if sentences.tolist() != list(range(source[0].keys.shape[0])):
-            source = tuple(memory.pick(sentences) for memory in source)
-        return TransformerState(source, tuple(memory.pick(rows) for memory in state.said), width)
+        """The state of these rows, in this order."""
+        return state.pick(rows)
 
     @property
     def _decoder(self) -> Iterable[DecoderLayer]:
@@ -118,7 +125,7 @@ class Transformer(EncoderDecoder[Memory, TransformerState]):
         return embedded
 
 
-def _nothing_like(memory: Memory) -> Memory:
+def nothing_like(memory: Memory) -> Memory:
     """A memory of the same make, without a single key."""
     return Memory(memory.keys[..., :0, :], memory.values[..., :0, :])
 

@@ -63,6 +63,8 @@ class Read(NamedTuple):
     """Of the positions, where they were chosen by chance."""
     entropy: Float[Tensor, "batch query"] | None = None
     """Of the distribution they were chosen from."""
+    weights: Float[Tensor, "batch query key"] | None = None
+    """Of each position, or its probability of being chosen; None where the fused path has not written them down."""
 
 
 def attend(
@@ -130,10 +132,11 @@ class Attention(nn.Module):
         if heard := listener():
             context, weights = self.attend(query, memory, start)
             heard.hear(self, weights[:, None])  # one head
-            return Read(context)
+            return Read(context, weights=weights)
         if isinstance(self.score, InnerProduct) and self.normalise is masked_softmax and self.windows is None:
             return Read(self._fused(self.score, query, memory))
-        return Read(self.attend(query, memory, start).context)
+        context, weights = self.attend(query, memory, start)
+        return Read(context, weights=weights)
 
     def attend(self, query: Float[Tensor, "batch query d_query"], memory: Memory, start: int = 0) -> Attended:
         """The context and its weights, one operation a line: the twin of the fused path."""

@@ -51,7 +51,7 @@ class HardAttention(nn.Module):
         return HardMemory(self.score.keys(states), states, mask, samples)
 
     def forward(self, query: Float[Tensor, "batch query d_query"], memory: HardMemory, start: int = 0) -> Read:
-        """The context, and the log-probability and entropy of the choices."""
+        """The context, and the log-probability, entropy and distribution of the choices."""
         mask = real_keys(memory)[:, None]
         distribution = masked_softmax(self.score(query, memory.keys), mask)
         # The logarithm of a weight of zero is never used, but its gradient must be finite.
@@ -67,7 +67,7 @@ class HardAttention(nn.Module):
             log_prob = (chosen * log_distribution * by_chance).sum(dim=-1)
         if heard := listener():
             heard.hear(self, weights[:, None])  # one head
-        return Read(weights @ memory.values, log_prob, entropy)
+        return Read(weights @ memory.values, log_prob, entropy, distribution)
 
 
 def _places(

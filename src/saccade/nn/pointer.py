@@ -4,7 +4,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from saccade.nn.attention import Memory, real_keys
+from saccade.errors import DataError
+from saccade.nn.attention import Attention, Memory, real_keys
 from saccade.nn.capture import listener
 from saccade.nn.normalise import masked_softmax
 from saccade.nn.scores import Additive
@@ -35,10 +36,55 @@ class PointerScores(nn.Module):
         gradient, and next to the logit of any other choice they count for nothing.
         """
         scores: Tensor = self.score(query, memory.keys)
-        free = real_keys(memory)[:, None]
-        if taken is not None:
-            free = free & ~taken
+        free = _free(memory, taken)
         if heard := listener():
             heard.hear(self, masked_softmax(scores, free)[:, None])  # one head
-        lowest = torch.finfo(scores.dtype).min
-        return scores.masked_fill(~free, -torch.inf).masked_fill(~free.any(dim=-1, keepdim=True), lowest)
+        return _masked(scores, free)
+
+
+class IndexScores(nn.Module):
+    """What pointing is held against (§2.2): attention reads the keys, and a fixed output layer names one by its index.
+
+    Its logits are masked as those of a pointer. What it has never been taught to name it cannot find.
+    """
+
+    def __init__(self, d_query: int, d_key: int, d_hidden: int, num_positions: int) -> None:
+        super().__init__()
+        self.attention = Attention(Additive(d_query, d_key, d_hidden))
+        self.output = nn.Linear(d_query + d_key, 1 + num_positions)
+
+    def memory(
+        self, states: Float[Tensor, "batch key d_states"], mask: Bool[Tensor, "batch key"] | None = None
+    ) -> Memory:
+        """What these states offer to be read, the stop first."""
+        most, count = self.output.out_features - 1, states.shape[1] - 1
+        if count > most:
+            raise DataError(
+                f"An index softmax has one output for each of {most} positions, but a set has {count} elements. Train "
+                'with a larger model.num_positions, or with model.output = "pointer", which has no such bound.'
+            )
+        return self.attention.memory(states, mask)
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch query d_query"],
+        memory: Memory,
+        taken: Bool[Tensor, "batch query key"] | None = None,
+    ) -> Float[Tensor, "batch query key"]:
+        """The logits of every key, as by `PointerScores`."""
+        context = self.attention(query, memory).context
+        scores: Tensor = self.output(torch.cat([query, context], dim=-1))
+        return _masked(scores[..., : memory.keys.shape[1]], _free(memory, taken))
+
+
+def _free(memory: Memory, taken: Bool[Tensor, "batch query key"] | None) -> Bool[Tensor, " batch #query key"]:
+    """What can be pointed at."""
+    real = real_keys(memory)[:, None]
+    return real if taken is None else real & ~taken
+
+
+def _masked(
+    scores: Float[Tensor, "batch query key"], free: Bool[Tensor, " batch #query key"]
+) -> Float[Tensor, "batch query key"]:
+    lowest = torch.finfo(scores.dtype).min
+    return scores.masked_fill(~free, -torch.inf).masked_fill(~free.any(dim=-1, keepdim=True), lowest)

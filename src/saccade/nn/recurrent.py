@@ -121,7 +121,7 @@ class RecurrentEncoder(nn.Module):
 class Reader(Protocol):
     """What a decoder reads its source with: attention of some kind, or none."""
 
-    def memory(self, states: Tensor, mask: Tensor) -> Memory: ...
+    def memory(self, states: Tensor, mask: Tensor | None) -> Memory: ...
 
     def __call__(self, query: Tensor, memory: Memory, start: int = 0) -> Read: ...
 
@@ -220,7 +220,7 @@ class AttendBefore(nn.Module):
             output, recurrent = self.recurrence(torch.cat([inputs, read.context], dim=-1), recurrent)
             reads.append(read)
             outputs.append(output)
-        read = _joined(reads)
+        read = joined(reads)
         hidden = self.readout(torch.cat([torch.cat(outputs, dim=1), embedded, read.context], dim=-1))
         after = replace(state, recurrent=recurrent, position=state.position + embedded.shape[1])
         return Decoded(self.dropout(hidden), read), after
@@ -255,7 +255,7 @@ class AttendAfter(nn.Module):
             reads.append(read)
             spoken.append(hidden)
         after = replace(state, recurrent=recurrent, feed=feed, position=state.position + embedded.shape[1])
-        return Decoded(self.dropout(torch.cat(spoken, dim=1)), _joined(reads)), after
+        return Decoded(self.dropout(torch.cat(spoken, dim=1)), joined(reads)), after
 
 
 class Readout(nn.Module):
@@ -278,14 +278,9 @@ def _state(after: Tensor | tuple[Tensor, Tensor]) -> RecurrentState:
     return RecurrentState(*after) if isinstance(after, tuple) else RecurrentState(after)
 
 
-def _joined(reads: list[Read]) -> Read:
+def joined(reads: list[Read]) -> Read:
     """What was read position by position, as one."""
     if len(reads) == 1:
         return reads[0]
-    contexts, log_probs, entropies = zip(*reads, strict=True)
-    by_chance = log_probs[0] is not None
-    return Read(
-        torch.cat(contexts, dim=1),
-        torch.cat(log_probs, dim=1) if by_chance else None,
-        torch.cat(entropies, dim=1) if by_chance else None,
-    )
+    contexts, *others = zip(*reads, strict=True)
+    return Read(torch.cat(contexts, dim=1), *(None if each[0] is None else torch.cat(each, dim=1) for each in others))

@@ -1,11 +1,8 @@
-"""What every claim is made of: contestants that are trained alike, figures, and a verdict by a rule set beforehand."""
+"""Contestants of a claim, trained alike."""
 
-import json
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import torch
 from torch.nn.utils import clip_grad_norm_
@@ -17,9 +14,6 @@ from saccade.nn import dropout
 from saccade.training.loss import smoothed_loss_chunked
 from saccade.training.schedule import linear
 
-Advanced = Callable[[str, int, int], None]
-"""Told who is learning, and how many updates of how many are done."""
-
 
 @dataclass(frozen=True, slots=True)
 class Trained:
@@ -28,25 +22,6 @@ class Trained:
     model: Model
     num_parameters: int
     seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What came out, ready to be written down."""
-
-    claim: str
-    """The claim in the paper's sense, with its place there."""
-    rule: str
-    """What must be the case for it to hold here, set before anything was run."""
-    holds: bool
-    settings: Mapping[str, Any]
-    figures: Mapping[str, Any]
-
-    def save(self, directory: Path) -> Path:
-        """As JSON."""
-        path = directory / "finding.json"
-        path.write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False), encoding="utf-8")
-        return path
 
 
 def learn(

@@ -11,7 +11,8 @@ from saccade.data.batch import Batch
 from saccade.data.tasks.strings import NUM_TOKENS, random_strings, reversal_batch
 from saccade.engines.torch import TorchEngine
 from saccade.models.settings import AttentionSettings, ModelSettings, RecurrentSettings, TransformerSettings
-from saccade.reproduce.claim import Advanced, Finding, learn
+from saccade.reproduce.claim import learn
+from saccade.reproduce.finding import Advanced, Finding
 from saccade.search.settings import SearchSettings
 
 CLAIM = (
@@ -22,6 +23,7 @@ RULE = (
     "Trained on strings of 1 to 20 letters, exact match at every length from 15 to 20 is at most 0.05 with the fixed "
     "vector and at least 0.8 with Bahdanau's attention, on the mean of all seeds."
 )
+UPDATES, QUICK = 1000, 100
 LONGEST = 20
 LENGTHS = (5, 10, 15, 16, 17, 18, 19, 20, 25, 30)
 """Shorter strings are left out: training has seen most of them."""

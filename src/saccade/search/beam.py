@@ -3,8 +3,10 @@
 Prefixes are ranked by their plain log-probability; only what has ended is made comparable by length.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -13,8 +15,9 @@ from torch.nn.functional import pad
 
 from saccade.protocol import Decodes, Memory, State
 from saccade.search.blocks import top_by_blocks
+from saccade.search.constraints import FREE, Constraints
 from saccade.search.history import End, History
-from saccade.search.hypothesis import Hypothesis
+from saccade.search.hypothesis import Hypothesis, score
 from saccade.search.settings import SearchSettings
 
 
@@ -40,6 +43,10 @@ class Candidates:
     log_probs: Float[Tensor, "batch candidates"]
 
 
+Rank = Callable[[Beam, Float[Tensor, "rows vocab"], History], Candidates]
+"""From what the model says and what was written so far, what may go on: in the order in which places are given away."""
+
+
 @torch.inference_mode()
 def beam_search(
     model: Decodes[Memory, State],
@@ -50,27 +57,34 @@ def beam_search(
     eos: int,
     settings: SearchSettings,
     banned: Sequence[int] = (),
+    constraints: Sequence[Constraints] = (),
+    rank: Rank | None = None,
 ) -> list[list[Hypothesis]]:
-    """Return each sentence's hypotheses, best first; `limits` lie on the model's device."""
+    """Return each sentence's hypotheses, best first; `limits` lie on the model's device.
+
+    The likeliest go on unless `rank` says otherwise. `constraints` are looked at here only to tell what is unmet.
+    """
     assert eos not in banned, "every hypothesis would run to its limit"
     assert bool((limits > 0).all()), "a hypothesis has at least an end"
     device = limits.device
-    never = torch.tensor(banned, dtype=torch.long, device=device)
+    rank = rank or likeliest(banned, device, settings.beam)
     beam = _first(limits.cpu(), bos)
     ends: list[list[End]] = [[] for _ in limits]
     history = History()
+    done = exact(settings, history, constraints) if settings.stopping == "exact" else like_ctranslate2(settings)
     state = model.start(memory)
 
     for number in range(max(limits.tolist(), default=0)):
         # 1. Ask the model what may follow.
         log_probs, state = model.step(beam.last.flatten().to(device), state)
         # 2. Rank: twice the beam, so that it can be filled again even if its best candidates all end.
-        candidates = _rank(beam, log_probs, 2 * settings.beam, never)
+        candidates = rank(beam, log_probs, history)
         # 3. Note what ends: all of it at a sentence's limit.
         ended = (candidates.tokens == eos) | (beam.limits == number + 1)[:, None]
         _register(ends, number, beam, candidates, ended[:, : settings.beam])
         # 4. Go on with the rest, without the sentences that are done.
-        beam, parents = _grow(beam, candidates, ended, ends, settings)
+        grown, rows = _grow(beam, candidates, ended, settings.beam)
+        beam, parents = _leave(grown, rows, done(grown, ends, number + 1))
         history.add(parents, beam.last.flatten().tolist())
         if not parents:
             break
@@ -78,7 +92,9 @@ def beam_search(
         if parents != list(range(len(log_probs))):
             state = model.pick(state, torch.tensor(parents, device=device))
 
-    return [history.best(found, eos, settings) for found in ends]
+    return [
+        history.best(found, eos, settings, each) for found, each in zip(ends, constraints or repeat(FREE), strict=False)
+    ]
 
 
 def _first(limits: Int[Tensor, " batch"], bos: int) -> Beam:
@@ -86,7 +102,15 @@ def _first(limits: Int[Tensor, " batch"], bos: int) -> Beam:
     return Beam(torch.arange(batch), limits, torch.full((batch, 1), bos), torch.zeros(batch, 1))
 
 
-def _rank(beam: Beam, log_probs: Float[Tensor, "rows vocab"], count: int, banned: Int[Tensor, " banned"]) -> Candidates:
+def likeliest(banned: Sequence[int], device: torch.device, beam: int) -> Rank:
+    """Twice as many as the beam is wide."""
+    never = torch.tensor(banned, dtype=torch.long, device=device)
+    return lambda rows, log_probs, _: rank_likeliest(rows, log_probs, 2 * beam, never)
+
+
+def rank_likeliest(
+    beam: Beam, log_probs: Float[Tensor, "rows vocab"], count: int, banned: Int[Tensor, " banned"]
+) -> Candidates:
     """The likeliest continuations of each sentence, on the CPU; -inf where there are fewer than `count`.
 
     The best of every row are found first, so that nothing as large as `log_probs` is copied or added up.
@@ -141,22 +165,57 @@ def _register(
 
 
 def _grow(
-    beam: Beam,
-    candidates: Candidates,
-    ended: Bool[Tensor, "batch candidates"],
-    ends: list[list[End]],
-    settings: SearchSettings,
-) -> tuple[Beam, list[int]]:
+    beam: Beam, candidates: Candidates, ended: Bool[Tensor, "batch candidates"], width: int
+) -> tuple[Beam, Int[Tensor, "batch width"]]:
     """The next beam, and the row that each of its prefixes continues."""
-    best = ended.sort(dim=1, stable=True).indices[:, : settings.beam]
+    best = ended.sort(dim=1, stable=True).indices[:, :width]
     log_probs = candidates.log_probs.masked_fill(ended, -torch.inf).gather(1, best)
     tokens, parents = candidates.tokens.gather(1, best), candidates.parents.gather(1, best)
-    done = torch.tensor([_done(ends[sentence], settings) for sentence in beam.sentences.tolist()])
-    on = ~done & (log_probs[:, 0] != -torch.inf)
-    return Beam(beam.sentences[on], beam.limits[on], tokens[on], log_probs[on]), parents[on].flatten().tolist()
+    return Beam(beam.sentences, beam.limits, tokens, log_probs), parents
 
 
-def _done(ends: list[End], settings: SearchSettings) -> bool:
-    if settings.length_penalty == 0:  # a best candidate that has ended can then not be overtaken
-        return len(ends) >= settings.n_best and any(end.rank == 0 for end in ends)
-    return len(ends) >= settings.beam
+def _leave(beam: Beam, parents: Int[Tensor, "batch width"], done: list[bool]) -> tuple[Beam, list[int]]:
+    """The same without the sentences that are done, or have no prefix left."""
+    on = ~torch.tensor(done) & (beam.log_probs[:, 0] != -torch.inf)
+    left = Beam(beam.sentences[on], beam.limits[on], beam.last[on], beam.log_probs[on])
+    return left, parents[on].flatten().tolist()
+
+
+Done = Callable[[Beam, list[list[End]], int], list[bool]]
+"""Which sentences have been searched enough, by their prefixes of this many tokens and by what has ended."""
+
+
+def like_ctranslate2(settings: SearchSettings) -> Done:
+    """As many have ended as the beam is wide; without a penalty, the best candidate has, and can not be overtaken."""
+
+    def enough(ends: list[End]) -> bool:
+        if settings.length_penalty == 0:
+            return len(ends) >= settings.n_best and any(end.rank == 0 for end in ends)
+        return len(ends) >= settings.beam
+
+    return lambda beam, ends, _: [enough(ends[sentence]) for sentence in beam.sentences.tolist()]
+
+
+def exact(settings: SearchSettings, history: History, constraints: Sequence[Constraints]) -> Done:
+    """Whatever its prefixes become, they cannot overtake the last of the `n_best` any more.
+
+    A prefix loses log-probability with every token, and for a given log-probability the score rises or falls all the
+    way with the length: so it ends no better than with all it has now, after the next token or at its limit.
+    """
+
+    def worth(sentence: int, end: End) -> float:
+        if constraints and constraints[sentence].unmet(history.path(end)):
+            return -math.inf  # ranks below whatever is still to come
+        return score(end.log_prob, end.step + 1, settings)
+
+    def done(beam: Beam, ends: list[list[End]], length: int) -> list[bool]:
+        found = []
+        for sentence, limit, log_prob in zip(
+            beam.sentences.tolist(), beam.limits.tolist(), beam.log_probs.amax(dim=1).tolist(), strict=True
+        ):
+            hope = max(score(log_prob, length + 1, settings), score(log_prob, limit, settings))
+            worths = sorted((worth(sentence, end) for end in ends[sentence]), reverse=True)
+            found.append(len(worths) >= settings.n_best and worths[settings.n_best - 1] >= hope)
+        return found
+
+    return done

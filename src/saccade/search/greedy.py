@@ -1,19 +1,20 @@
 """Greedy search: take the likeliest token, again and again. The readable twin of a beam of one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from saccade.protocol import Decodes, Memory, State
 from saccade.search.blocks import likeliest_token
-from saccade.search.history import End, History
-from saccade.search.hypothesis import Hypothesis
+from saccade.search.hypothesis import Hypothesis, score
 from saccade.search.settings import SearchSettings
 
+Choose = Callable[[Float[Tensor, "rows vocab"], Int[Tensor, " rows"]], Int[Tensor, " rows"]]
+"""The next token of every row, from what the model says and the sentences that the rows belong to."""
 
-@torch.inference_mode()
+
 def greedy(
     model: Decodes[Memory, State],
     memory: Memory,
@@ -26,30 +27,82 @@ def greedy(
 ) -> list[list[Hypothesis]]:
     """Return the one hypothesis of each sentence; `limits` lie on the model's device."""
     assert eos not in banned, "every hypothesis would run to its limit"
+    choose = likeliest(banned, limits.device)
+    found = last_of(write(model, memory, limits=limits, bos=bos, eos=eos, settings=settings, choose=choose))
+    return [[hypothesis] for hypothesis in found]
+
+
+def likeliest(banned: Sequence[int], device: torch.device) -> Choose:
+    """The likeliest token that is not banned; among equals the one with the lower id."""
+    never = torch.tensor(banned, dtype=torch.long, device=device)
+
+    def choose(said: Float[Tensor, "rows vocab"], _: Int[Tensor, " rows"]) -> Int[Tensor, " rows"]:
+        return likeliest_token(said, never)
+
+    return choose
+
+
+def write(
+    model: Decodes[Memory, State],
+    memory: Memory,
+    *,
+    limits: Int[Tensor, " batch"],
+    bos: int,
+    eos: int,
+    settings: SearchSettings,
+    choose: Choose,
+) -> Generator[dict[int, int], None, list[Hypothesis]]:
+    """Write one hypothesis a sentence, a token at a time; ends with all of them.
+
+    After each step come the tokens that it chose, by sentence.
+    """
     assert bool((limits > 0).all()), "a hypothesis has at least an end"
-    never = torch.tensor(banned, dtype=torch.long, device=limits.device)
-    ends: dict[int, End] = {}
-    history = History()
+    written: list[list[int]] = [[] for _ in limits]
+    found: dict[int, Hypothesis] = {}
 
     sentences = torch.arange(len(limits), device=limits.device)  # the one that each row belongs to
     last = torch.full_like(sentences, bos)
     log_probs = torch.zeros(len(limits), device=limits.device)
-    state = model.start(memory)
+    with torch.inference_mode():
+        state = model.start(memory)
 
-    for number in range(max(limits.tolist(), default=0)):
-        said, state = model.step(last, state)
-        last = likeliest_token(said, never)
-        log_probs = log_probs + said.gather(1, last[:, None])[:, 0]
-
-        ended = (last == eos) | (limits[sentences] == number + 1)
-        for row in ended.nonzero().flatten().tolist():
-            ends[int(sentences[row])] = End(number, 0, row, int(last[row]), float(log_probs[row]))
-
-        on = (~ended).nonzero().flatten()
-        history.add(on.tolist(), last[on].tolist())
-        if len(on) == 0:
+    for length in range(1, max(limits.tolist(), default=0) + 1):
+        if len(sentences) == 0:
             break
-        if len(on) < len(ended):
-            sentences, last, log_probs, state = sentences[on], last[on], log_probs[on], model.pick(state, on)
+        with torch.inference_mode():  # but not while others have their turn
+            said, state = model.step(last, state)
+            last = choose(said, sentences)
+            log_probs = log_probs + said.gather(1, last[:, None])[:, 0]
 
-    return [history.best([ends[sentence]], eos, settings) for sentence in range(len(limits))]
+            chosen = dict(zip(sentences.tolist(), last.tolist(), strict=True))
+            for sentence, token in chosen.items():
+                written[sentence].append(token)
+
+            ended = (last == eos) | (limits[sentences] == length)
+            for row in ended.nonzero().flatten().tolist():
+                sentence = int(sentences[row])
+                found[sentence] = _hypothesis(written[sentence], float(log_probs[row]), eos, settings)
+
+            on = (~ended).nonzero().flatten()
+            if len(on) < len(ended):
+                sentences, last, log_probs = sentences[on], last[on], log_probs[on]
+                state = model.pick(state, on) if len(on) else state
+        yield chosen
+
+    return [found[sentence] for sentence in range(len(limits))]
+
+
+def last_of(writing: Generator[dict[int, int], None, list[Hypothesis]]) -> list[Hypothesis]:
+    """What it ends with, without regard to what comes before."""
+    while True:
+        try:
+            next(writing)
+        except StopIteration as end:
+            found: list[Hypothesis] = end.value
+            return found
+
+
+def _hypothesis(tokens: list[int], log_prob: float, eos: int, settings: SearchSettings) -> Hypothesis:
+    finished = tokens[-1] == eos
+    ids = tuple(tokens[:-1] if finished else tokens)
+    return Hypothesis(ids, log_prob, score(log_prob, len(tokens), settings), finished)

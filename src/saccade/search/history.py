@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from saccade.search.constraints import FREE, Constraints
 from saccade.search.hypothesis import Hypothesis, score
 from saccade.search.settings import SearchSettings
 
@@ -35,18 +36,34 @@ class History:
 
     def path(self, end: End) -> list[int]:
         """The tokens of a hypothesis."""
-        tokens, row = [end.token], end.parent
-        for step in reversed(range(end.step)):
+        return [*self.prefix(end.parent, end.step), end.token]
+
+    def prefix(self, row: int, length: int) -> list[int]:
+        """What a row has written before the step of this number."""
+        tokens = []
+        for step in reversed(range(length)):
             tokens.append(self.tokens[step][row])
             row = self.parents[step][row]
         return tokens[::-1]
 
-    def best(self, ends: list[End], eos: int, settings: SearchSettings) -> list[Hypothesis]:
-        """The `n_best` of these hypotheses by score; among equals the one that ended first."""
-        scores = [score(end.log_prob, end.step + 1, settings) for end in ends]
-        ranked = sorted(zip(scores, ends, strict=True), key=lambda pair: -pair[0])
-        return [self._hypothesis(score, end, eos) for score, end in ranked[: settings.n_best]]
+    def best(
+        self, ends: list[End], eos: int, settings: SearchSettings, constraints: Constraints = FREE
+    ) -> list[Hypothesis]:
+        """The `n_best` of these hypotheses by score; among equals the one that ended first.
 
-    def _hypothesis(self, score: float, end: End, eos: int) -> Hypothesis:
+        Those that have more of the required phrases come before all others.
+        """
+        ranked = sorted(ends, key=lambda end: -score(end.log_prob, end.step + 1, settings))
+        if constraints.required:
+            ranked.sort(key=lambda end: len(constraints.unmet(self.path(end))))
+        return [self._hypothesis(end, eos, settings, constraints) for end in ranked[: settings.n_best]]
+
+    def _hypothesis(self, end: End, eos: int, settings: SearchSettings, constraints: Constraints) -> Hypothesis:
         tokens, finished = self.path(end), end.token == eos
-        return Hypothesis(tuple(tokens[:-1] if finished else tokens), end.log_prob, score, finished)
+        return Hypothesis(
+            tuple(tokens[:-1] if finished else tokens),
+            end.log_prob,
+            score(end.log_prob, len(tokens), settings),
+            finished,
+            constraints.unmet(tokens),
+        )

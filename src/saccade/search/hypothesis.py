@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from saccade.search.constraints import Phrase
 from saccade.search.settings import SearchSettings
 
 
@@ -13,11 +14,13 @@ class Hypothesis:
     ids: tuple[int, ...]
     """The tokens, without the end of sentence."""
     log_prob: float
-    """The log-probability of the tokens, the end of sentence included."""
+    """The model's own log-probability of the tokens, the end of sentence included, whatever the search had to avoid."""
     score: float
     """What ranks: the log-probability made comparable between lengths."""
     finished: bool
     """It ended by itself; otherwise it was cut off at its limit."""
+    unmet: tuple[Phrase, ...] = ()
+    """The required phrases that it does not have."""
 
 
 def score(log_prob: float, length: int, settings: SearchSettings) -> float:

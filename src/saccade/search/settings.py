@@ -1,7 +1,8 @@
 """How a translation is searched for. Known without torch, so that every engine can be asked the same."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from typing import Literal
 
 
@@ -9,11 +10,16 @@ from typing import Literal
 class SearchSettings:
     """Which translations are looked at, and which is the best of them."""
 
+    method: Literal["beam", "diverse", "alternatives", "sampling"] = "beam"
+    """`beam` keeps the likeliest prefixes; `diverse` does so in groups that avoid each other's tokens; `alternatives`
+    completes the likeliest next tokens of a given prefix, one translation each; `sampling` draws tokens by chance."""
+
     beam: int = 5
-    """How many prefixes of a translation are kept at each step; 1 is greedy search."""
+    """How many prefixes of a translation are kept at each step; 1 is greedy search. `sampling` keeps none."""
 
     n_best: int = 1
-    """How many translations of a sentence are returned, at most `beam`."""
+    """How many translations of a sentence are returned, best first: at most `beam`. `alternatives` and `sampling`
+    return as many as are asked for: by the probability of the next token, and in the order in which they were drawn."""
 
     length_penalty: float = 1.0
     """The α that makes translations of different lengths comparable: 0 ranks by probability alone, which
@@ -23,24 +29,116 @@ class SearchSettings:
     """What the log-probability is divided by: `length` is length^α, `gnmt` is ((5 + length) / 6)^α; the end of the
     sentence counts as a token."""
 
+    stopping: Literal["ctranslate2", "exact"] = "ctranslate2"
+    """When a beam has searched enough. `ctranslate2`: as many translations as the beam is wide have ended; with
+    `length_penalty = 0`, the best candidate has. `exact`: no prefix of the beam can become one of the `n_best` any
+    more, however it goes on; the search takes longer."""
+
+    coverage_penalty: float = 0.0
+    """The β by which a translation loses score for source tokens that it hardly attended to (Wu et al. 2016, equation
+    14). It ranks the translations that a beam has found by the weights of the last layer, averaged over its heads; the
+    search itself does not look at weights. 0 is off."""
+
+    min_length: int = 0
+    """A translation has at least this many tokens, its end aside, unless nothing but the end may follow."""
+
     max_length_factor: float = 2.0
     """A translation has at most this many tokens per source token, plus `max_length_extra`."""
 
     max_length_extra: int = 20
     """The tokens a translation may have beyond `max_length_factor` times the source."""
 
+    no_repeat_ngram: int = 0
+    """No so many tokens in a row come twice in a translation. 0 is off."""
+
+    max_repeats: int = 0
+    """No token and no group of tokens comes more often than this one right after the other, which breaks the loops that
+    a weak model falls into: 3 lets "very very very" pass, and no fourth. 0 is off."""
+
+    groups: int | None = None
+    """With `method = "diverse"`: into how many groups the beam is divided; as many as it is wide when absent."""
+
+    diversity: float = 0.5
+    """With `method = "diverse"`: the log-probability that a token loses for every prefix of an earlier group that has
+    just taken it (Vijayakumar et al. 2016, Hamming diversity)."""
+
+    temperature: float = 1.0
+    """With `method = "sampling"`: log-probabilities are divided by this; below 1, likely tokens become likelier."""
+
+    top_k: int = 0
+    """With `method = "sampling"`: only the so many likeliest tokens are drawn from. 0 is all of them."""
+
+    top_p: float = 1.0
+    """With `method = "sampling"`: only the likeliest tokens are drawn from that together have this probability."""
+
+    seed: int = 1
+    """With `method = "sampling"`: another seed draws other translations. What is drawn depends on it and on the
+    sentence, and not on the company of other sentences."""
+
     def __post_init__(self) -> None:
         rules = {
             "beam": (self.beam >= 1, "at least 1"),
-            "n_best": (1 <= self.n_best <= self.beam, f"between 1 and beam, which is {self.beam}"),
+            "n_best": (
+                self.n_best >= 1 and (self.n_best <= self.beam or self._returns_any_number),
+                "at least 1" if self._returns_any_number else f"between 1 and beam, which is {self.beam}",
+            ),
             "length_penalty": (0 <= self.length_penalty < math.inf, "a finite number, 0 or more"),
+            "coverage_penalty": (0 <= self.coverage_penalty < math.inf, "a finite number, 0 or more"),
+            "min_length": (self.min_length >= 0, "0 or more"),
             "max_length_factor": (0 <= self.max_length_factor < math.inf, "a finite number, 0 or more"),
             "max_length_extra": (self.max_length_extra >= 1, "at least 1"),
+            "no_repeat_ngram": (self.no_repeat_ngram >= 0, "0 or more"),
+            "max_repeats": (self.max_repeats >= 0, "0 or more"),
+            "groups": (self.groups is None or self._divides_beam(self.groups), f"a divisor of beam, {self.beam}"),
+            "diversity": (0 <= self.diversity < math.inf, "a finite number, 0 or more"),
+            "temperature": (0 < self.temperature < math.inf, "a finite number above 0"),
+            "top_k": (self.top_k >= 0, "0 or more"),
+            "top_p": (0 < self.top_p <= 1, "above 0 and at most 1"),
         }
-        broken = [(name, rule) for name, (holds, rule) in rules.items() if not holds]
-        if broken:
-            raise ValueError("; ".join(f"{name} must be {rule}, not {getattr(self, name)}" for name, rule in broken))
+        problems = [
+            f"{name} must be {rule}, not {getattr(self, name)}" for name, (holds, rule) in rules.items() if not holds
+        ]
+        problems += self._without_effect()
+        if problems:
+            raise ValueError("; ".join(problems))
 
     def limit(self, source_length: int) -> int:
         """The most tokens that so many source tokens may be translated by, the end of sentence included."""
         return math.ceil(self.max_length_factor * source_length + self.max_length_extra)
+
+    @property
+    def num_rows(self) -> int:
+        """How many prefixes of a sentence are continued at once."""
+        return {"sampling": self.n_best, "alternatives": self.n_best * self.beam}.get(self.method, self.beam)
+
+    @property
+    def _returns_any_number(self) -> bool:
+        return self.method in ("alternatives", "sampling")
+
+    def _divides_beam(self, groups: int) -> bool:
+        return groups >= 1 and self.beam % groups == 0
+
+    def _without_effect(self) -> Iterator[str]:
+        """What is set, but belongs to another search."""
+        defaults = {field.name: field.default for field in fields(self)}
+        for name, methods in BELONGS_TO.items():
+            if getattr(self, name) != defaults[name] and self.method not in methods:
+                known = " or ".join(f'"{method}"' for method in methods)
+                yield f'{name} goes with method = {known} only, not with "{self.method}"'
+        if self.coverage_penalty and self.stopping == "exact":
+            yield (
+                'coverage_penalty goes with stopping = "ctranslate2" only: it ranks what a search has found, '
+                "and so cannot tell it when to stop"
+            )
+
+
+BELONGS_TO = {
+    "stopping": ("beam", "diverse", "alternatives"),
+    "coverage_penalty": ("beam",),
+    "groups": ("diverse",),
+    "diversity": ("diverse",),
+    "temperature": ("sampling",),
+    "top_k": ("sampling",),
+    "top_p": ("sampling",),
+    "seed": ("sampling",),
+}

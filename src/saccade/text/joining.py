@@ -35,12 +35,13 @@ def join(words: Sequence[str], *, spaced: bool = True) -> Joined:
     text, spans = "", []
     for word in map(normalize, words):
         glued = text + word
-        if text and word and (spaced or _would_merge(text, word) or normalize(glued) != glued):
+        if text and word and (spaced or would_merge(text, word) or normalize(glued) != glued):
             text += " "
         spans.append((len(text), len(text) + len(word)))
         text += word
     return Joined(text, tuple(spans))
 
 
-def _would_merge(left: str, right: str) -> bool:
+def would_merge(left: str, right: str) -> bool:
+    """Whether two words, one right after the other, would look like one."""
     return bool(_LATIN.match(left[-1]) and _LATIN.match(right[0]))

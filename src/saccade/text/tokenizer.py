@@ -187,6 +187,15 @@ class Tokenizer:
         """Ids without <s> and </s>."""
         return self.encode_normalized([self.normalize(text)], threads=1)[0]
 
+    def encode_within(self, text: str) -> list[int]:
+        """Ids of a text that goes on where another one stopped, with no space between them."""
+        encoded = self.encode_with_spans(text)
+        if not encoded.pieces or not encoded.pieces[0].startswith("▁"):
+            return list(encoded.ids)
+        first = encoded.pieces[0].removeprefix("▁")
+        parts = [first] if first in self._pieces else list(first)
+        return [*(self._ids(parts) if self.vocabulary is None else self.vocabulary.ids(parts)), *encoded.ids[1:]]
+
     def encode_many(self, texts: Iterable[str]) -> list[list[int]]:
         """`encode` of every text, on all cores where there are many."""
         normalized = [self.normalize(text) for text in texts]

@@ -28,7 +28,6 @@ from saccade.directory import drafted, remove
 from saccade.directory import recover as recover_directory
 from saccade.engines.torch import fill
 from saccade.errors import CheckpointError
-from saccade.models.build import Model
 from saccade.training.settings import TrainingSettings
 
 FORMAT = 1
@@ -87,14 +86,14 @@ class Checkpoint:
         """Parameters by name."""
         return _read(self.path, MODEL)
 
-    def restore(self, model: Model, optimizer: torch.optim.Optimizer) -> None:
+    def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """Put parameters and optimizer back to where they were."""
         fill(model, self.model(), origin=str(self.path))
         steps = self.progress.update - self.progress.skipped
         _fill_optimizer(model, optimizer, _read(self.path, OPTIMIZER), steps)
 
 
-def snapshot(model: Model, optimizer: torch.optim.Optimizer, progress: Progress) -> Snapshot:
+def snapshot(model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> Snapshot:
     """Copy parameters and moments as they are now.
 
     By numpy, whose one thread beats those of torch, which wait for each other, where the cores are busy.

@@ -9,33 +9,26 @@ from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from types import FrameType
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
-from saccade import settings
-from saccade.data.batch import Batch
-from saccade.data.loader import Loaded, Resampling, ahead, load
-from saccade.data.prepare import Prepared
-from saccade.data.sampler import Indices, Position, Sampler
-from saccade.directory import ModelDirectory
+from saccade.data.loader import Loaded, ahead
+from saccade.data.sampler import Indices, Position
 from saccade.engines.torch import fill
-from saccade.errors import CheckpointError, DataError, ModelError, SettingsError, TrainingError
-from saccade.models.build import Model, build
-from saccade.models.settings import RecurrentSettings
+from saccade.errors import CheckpointError, DataError, TrainingError
 from saccade.nn import dropout
 from saccade.training import checkpoint, machine, sharding
 from saccade.training.checkpoint import Checkpoint, Progress, parameters
-from saccade.training.learner import Learner
+from saccade.training.lesson import Lesson, Validation
 from saccade.training.metrics import Metrics
 from saccade.training.processes import Processes, apart
 from saccade.training.run import Run
 from saccade.training.schedule import inverse_sqrt, linear, paper_rate
 from saccade.training.sharding import whole
 from saccade.training.threads import Threads
-from saccade.training.validation import Validation, Validator
 from saccade.training.writer import Writer
 
 
@@ -43,7 +36,7 @@ from saccade.training.writer import Writer
 class Reporter(Protocol):
     """Whoever watches a training: a progress display, a log, a test."""
 
-    def started(self, model: Model, progress: Progress, passed_over: list[CheckpointError]) -> None: ...
+    def started(self, model: nn.Module, progress: Progress, passed_over: list[CheckpointError]) -> None: ...
     def updated(self, progress: Progress, loss: float, rate: float) -> None: ...
     def skipped(self, progress: Progress, places: list[str]) -> None: ...
     def validated(self, validation: Validation, is_best: bool) -> None: ...
@@ -53,7 +46,7 @@ class Reporter(Protocol):
 class Silent:
     """Nobody watches."""
 
-    def started(self, model: Model, progress: Progress, passed_over: list[CheckpointError]) -> None: ...
+    def started(self, model: nn.Module, progress: Progress, passed_over: list[CheckpointError]) -> None: ...
     def updated(self, progress: Progress, loss: float, rate: float) -> None: ...
     def skipped(self, progress: Progress, places: list[str]) -> None: ...
     def validated(self, validation: Validation, is_best: bool) -> None: ...
@@ -76,17 +69,16 @@ class Training:
     """
 
     def __init__(
-        self, run: Run, prepared: Prepared, reporter: Reporter | None = None, processes: Processes | None = None
+        self, run: Run, lesson: Lesson, reporter: Reporter | None = None, processes: Processes | None = None
     ) -> None:
-        self.run, self.prepared = run, prepared
+        self.run, self.lesson = run, lesson
         self.reporter = reporter or Silent()
         self.processes = processes or Processes()
         self.settings = run.recipe.training
         self.device = machine.use(self.settings.device, self.settings.threads)
         dropout.seed(self.settings.seed)  # before the parameters are drawn
-        self.model = self._built().to(self.device)
-        attention = run.recipe.model.attention if isinstance(run.recipe.model, RecurrentSettings) else None
-        self.learner = Learner(self.model, self.settings, attention)
+        self.model = lesson.build().to(self.device)
+        self.learner = lesson.learner(self.model)
         self.is_sharded = self.settings.shard and self.processes.world > 1
         self.together = self._together()
         self.threads = self._threads()
@@ -95,18 +87,7 @@ class Training:
             self.model.parameters(), betas=(first, second), eps=self.settings.adam_epsilon, fused=True
         )
         self.highest_rate = self.settings.learning_rate or paper_rate(run.recipe.model.d_model, self.settings.warmup)
-        self.validate = Validator(
-            prepared.valid_examples, prepared.tokenizers, run.recipe.data.target_language, self.settings
-        )
-        self.sampler = Sampler(
-            prepared.train.lengths,
-            max_tokens=self.settings.batch_tokens,
-            seed=self.settings.seed,
-            weights=prepared.train.weights([corpus.weight for corpus in run.recipe.data.train]),
-            rank=self.processes.rank,
-            world=self.processes.world,
-        )
-        self.progress = Progress(prepared.digest)
+        self.progress = Progress(lesson.digest)
         self.skipped_in_a_row = 0
         self.metrics: Metrics | None = None  # the first process has them, while it trains in earnest
         self.writer = Writer(run.checkpoints, self.settings)
@@ -141,48 +122,19 @@ class Training:
             self._update(batches)
         return (self.progress.seconds - before) / updates
 
-    @property
-    def batches_per_epoch(self) -> int:
-        """How many batches the corpus is cut into."""
-        return len(self.sampler.epoch(0))
-
-    def _built(self) -> Model:
-        tokenizers, recipe = self.prepared.tokenizers, self.run.recipe
-        model = build(recipe.model, len(tokenizers.source), len(tokenizers.target))
-        if path := self.settings.warm_start:
-            given = ModelDirectory.open(path)
-            if given.tokenizers.checksums != tokenizers.checksums:
-                raise ModelError(
-                    f"A warm start needs the tokenizers that {path} was trained with, but the corpus was encoded "
-                    "with others. Prepare it again with the same `training.warm_start`."
-                )
-            self._check_same_make(given)
-            fill(model, given.parameters(), origin=str(path))
-        return model
-
     def _together(self) -> nn.Module:
         """The learner, whose gradients are from now on the mean over all processes."""
         if not self.is_sharded:
             return self.processes.together(self.learner, self.device)
         sharding.shard(self.learner, self.device, self.processes.world)
-        return self.learner
+        sharded: nn.Module = self.learner
+        return sharded
 
     def _threads(self) -> Threads | None:
         """Threads to share out batches among, where there is a CPU with several cores and only one process."""
         number = torch.get_num_threads()
         free = self.device.type == "cpu" and self.processes.world == 1 and not self.settings.compile
-        return Threads(number) if free and number > 1 and not self.model.draws_from_torch else None
-
-    def _check_same_make(self, given: ModelDirectory) -> None:
-        """A warm start may change how much is dropped, but not what there is to be learned."""
-        changes = settings.differences(given.description.model, self.run.recipe.model)
-        changes = [change for change in changes if "dropout" not in change]
-        if changes:
-            raise SettingsError(
-                f"A warm start needs the [model] settings of {given.path}, but here they are others. "
-                "Take its settings over, or train from the beginning",
-                [f"model.{change}" for change in changes],
-            )
+        return Threads(number) if free and number > 1 and self.lesson.is_divisible(self.model) else None
 
     def _resume(self) -> None:
         found, damaged = self._newest()
@@ -208,10 +160,7 @@ class Training:
         return found, damaged
 
     def _batches(self, start: Position) -> Iterator[Loaded]:
-        recipe = self.run.recipe
-        sampling = recipe.tokenizer.sampling
-        resampled = Resampling(self.prepared.tokenizers, sampling, self.settings.seed, recipe.data.max_tokens)
-        batches = load(self.prepared.train, self.sampler, start, resampled)
+        batches = self.lesson.batches(start, self.processes.rank, self.processes.world)
         # On a CPU a thread that makes batches takes more from those that learn than it saves: 5 % (docs/speed.md).
         return batches if self.device.type == "cpu" else ahead(batches)
 
@@ -225,7 +174,7 @@ class Training:
             group["lr"] = rate
 
         loaded = list(islice(batches, self.settings.accumulate))
-        num_tokens = int(self.processes.sum(sum(int(each.batch.target_mask.sum()) for each in loaded))[0])
+        num_tokens = int(self.processes.sum(sum(each.batch.num_targets for each in loaded))[0])
         losses = self._learn([each.batch.to(self.device) for each in loaded], num_tokens)
         loss, baseline = self.processes.sum(sum(losses), self.learner.baseline or 0.0)
         self.progress = replace(self.progress, update=number, position=loaded[-1].position)
@@ -248,7 +197,7 @@ class Training:
             return linear(update, highest=highest, warmup=warmup, updates=self.settings.updates)
         return inverse_sqrt(update, highest=highest, warmup=warmup)
 
-    def _learn(self, batches: list[Batch], num_tokens: int) -> list[float]:
+    def _learn(self, batches: list[Any], num_tokens: int) -> list[float]:
         """Gradients of the update's loss per token, over all processes; and each batch's own share of that loss."""
         self.together.train()
         self.optimizer.zero_grad()
@@ -284,7 +233,7 @@ class Training:
         spoilt = [batch for batch, loss in zip(rows, losses, strict=True) if not math.isfinite(loss)]
         found = self.processes.gather([row for batch in spoilt for row in batch.tolist()])
         found = found or self.processes.gather([row for batch in rows for row in batch.tolist()])
-        places = [self.prepared.train.place(row) for row in found]
+        places = [self.lesson.place(row) for row in found]
         if self.metrics is not None:
             self.metrics.log(self.progress.update, skipped=self.progress.skipped, places=places)
         self.reporter.skipped(self.progress, places)
@@ -314,7 +263,7 @@ class Training:
         update = self.progress.update
         values = sharding.gathered(self.model, self.processes) if self.is_sharded else parameters(self.model)
         found = self.processes.first(
-            lambda: asdict(self.validate(self._with(values) if self.is_sharded else self.model, update))
+            lambda: asdict(self.lesson.validate(self._with(values) if self.is_sharded else self.model, update))
         )
         validation = Validation(**found | {"sample": tuple(found["sample"])})
         before = self.progress.best
@@ -325,13 +274,12 @@ class Training:
         stale = 0 if self.progress.best != before else self.progress.stale + 1
         self.progress = replace(self.progress, validated=update, worth=worth, stale=stale)
         if self.metrics is not None:
-            self.metrics.log(update, valid_loss=round(validation.loss, 5), valid_bleu=round(validation.bleu, 3))
+            self.metrics.log(update, **validation.logged)
         self.reporter.validated(validation, is_best)
 
-    def _with(self, values: checkpoint.Arrays) -> Model:
+    def _with(self, values: checkpoint.Arrays) -> nn.Module:
         """A model like this one, whole and by itself, with these parameters."""
-        tokenizers = self.prepared.tokenizers
-        model = build(self.run.recipe.model, len(tokenizers.source), len(tokenizers.target)).to(self.device)
+        model = self.lesson.build().to(self.device)
         fill(model, values, origin="this run")
         return model
 
@@ -347,12 +295,10 @@ class Training:
         )
         story = (
             f"Parameters of {origin}, after {self.progress.seconds / 60:.1f} minutes of training on "
-            f"{self.progress.tokens:,} target tokens.\n"
-            f"On the validation set: BLEU {validation.bleu:.2f} (beam {self.settings.validation_beam}), "
-            f"perplexity {validation.perplexity:.3f} per token."
+            f"{self.progress.tokens:,} targets.\nOn the validation set: {validation.figures}."
         )
         if self.processes.is_first:
-            self.run.save_model(values, self.prepared, story)
+            self.lesson.save(self.run.model, values, story)
 
     def _save(self) -> None:
         """Copy what a checkpoint holds, and have it written while the training goes on."""
@@ -382,7 +328,7 @@ class Training:
         if len(last) < 2:
             return
         averaged = checkpoint.average(last)
-        validation = self.validate(self._with(averaged), self.progress.update)
+        validation = self.lesson.validate(self._with(averaged), self.progress.update)
         is_best = self._is_best(validation)
         if is_best:
             self._keep_as_best(validation, averaged, f"{len(last)} checkpoints, averaged")

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saccade import directory, settings
-from saccade.data.prepare import Prepared
+from saccade import recipe as recipes
 from saccade.errors import CheckpointError, SettingsError, TrainingError
-from saccade.recipe import Recipe
+from saccade.recipe import Recipe, TaskRecipe
 from saccade.training import checkpoint
-from saccade.training.checkpoint import Arrays, Checkpoint
+from saccade.training.checkpoint import Checkpoint
 
 MAY_CHANGE = re.compile(
     r"run:|search\.|data\.(train\[\d+\]|valid)\.(source|target|file):|"
@@ -37,15 +37,15 @@ class Run:
     """The directory of one training."""
 
     path: Path
-    recipe: Recipe
+    recipe: Recipe | TaskRecipe
 
     @classmethod
-    def open(cls, recipe: Recipe) -> "Run":
+    def open(cls, recipe: Recipe | TaskRecipe) -> "Run":
         """A new run directory, or one that this recipe may go on with."""
         run = cls(recipe.run, recipe)
         stored = run.path / "recipe.toml"
         if stored.is_file() and checkpoint.every(run.checkpoints):  # else nothing has been learned that could be lost
-            before = settings.load(Recipe, stored)
+            before = recipes.load_any(stored)
             refused = [change for change in settings.differences(before, recipe) if not _may_change(change, recipe)]
             if refused:
                 raise SettingsError(
@@ -77,18 +77,6 @@ class Run:
             )
         return found, damaged
 
-    def save_model(self, parameters: Arrays, prepared: Prepared, story: str) -> None:
-        """Write the model directory, in place of the one that was there."""
-        data = self.recipe.data
-        description = directory.Description(
-            source_language=data.source_language,
-            target_language=data.target_language,
-            max_tokens=data.max_tokens,
-            model=self.recipe.model,
-            search=self.recipe.search,
-        )
-        directory.save(self.model, description, prepared.tokenizers, parameters, card(self.recipe, prepared, story))
-
 
 @contextmanager
 def claimed(path: Path) -> Iterator[None]:
@@ -108,30 +96,8 @@ def claimed(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _may_change(change: str, recipe: Recipe) -> bool:
+def _may_change(change: str, recipe: Recipe | TaskRecipe) -> bool:
     """A rate that falls in a line to the last update depends on how many there are, from the first one on."""
     if recipe.training.schedule == "linear" and change.startswith("training.updates:"):
         return False
     return MAY_CHANGE.match(change) is not None
-
-
-def card(recipe: Recipe, prepared: Prepared, story: str) -> str:
-    """What people should know of a model before they use it."""
-    data = recipe.data
-    corpora = "\n".join(f"- {' and '.join(path.name for path in corpus.files.values())}" for corpus in data.train)
-    return f"""# {data.source_language} → {data.target_language}, {recipe.model.kind}
-
-{story}
-
-## Data
-
-{len(prepared.train):,} pairs after cleaning, from
-{corpora}
-
-Validation: {len(prepared.valid_examples):,} pairs.
-
-## Use
-
-Sentences of up to {data.max_tokens} tokens from {data.source_language} to {data.target_language}, of the kind
-found in the data above. Other text is translated too, and less well. It inherits the errors and biases of its data.
-"""

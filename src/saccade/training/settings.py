@@ -44,8 +44,8 @@ class TrainingSettings:
     """At most so many sentences of the validation set are translated for BLEU."""
     validation_beam: int = 1
     """Beam of the translations made for validation."""
-    best_by: Literal["bleu", "loss"] = "bleu"
-    """What makes a checkpoint the best so far."""
+    best_by: Literal["quality", "loss"] = "quality"
+    """What makes a checkpoint the best so far: BLEU of translations (in another task its own measure), or the loss."""
     patience: int = 0
     """Stop after so many validations without a new best; 0 never stops early."""
     checkpoint_every: int = 1000

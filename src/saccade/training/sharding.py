@@ -7,18 +7,16 @@ from pathlib import Path
 
 import torch
 from safetensors.numpy import save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from saccade.directory import drafted, sync
-from saccade.models.build import Model
 from saccade.nn.transformer import DecoderLayer, EncoderLayer
 from saccade.training import checkpoint
 from saccade.training.checkpoint import Arrays, Checkpoint, Snapshot
-from saccade.training.learner import Learner
 from saccade.training.processes import Processes
 
 
-def shard(learner: Learner, device: torch.device, world: int) -> None:
+def shard(learner: nn.Module, device: torch.device, world: int) -> None:
     """Spread a model. A Transformer's layers are gathered one at a time when they are used, other kinds as a whole."""
     from torch.distributed.device_mesh import init_device_mesh  # here, as they take most of a second to load
     from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
@@ -37,7 +35,7 @@ def whole(tensor: Tensor) -> Tensor:
     return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
 
 
-def gathered(model: Model, processes: Processes) -> Arrays:
+def gathered(model: nn.Module, processes: Processes) -> Arrays:
     """The parameters of a spread model, in the first process; the others take part."""
     found = {}
     for name, parameter in model.named_parameters():
@@ -47,7 +45,7 @@ def gathered(model: Model, processes: Processes) -> Arrays:
     return found
 
 
-def restore(found: Checkpoint, model: Model, optimizer: torch.optim.Optimizer) -> None:
+def restore(found: Checkpoint, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     """As a checkpoint does it, each process for the rows that it holds."""
     from torch.distributed.tensor.experimental import implicit_replication
 

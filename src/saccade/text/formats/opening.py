@@ -6,7 +6,7 @@ Only "\\n" ends a line, so that line n of one file stays beside line n of anothe
 import gzip
 import io
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,7 +16,8 @@ from saccade.errors import DataError
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
+DAMAGES = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -25,18 +26,15 @@ def open_text(path: Path, *, key: str = "") -> Iterator[str]:
     with open_bytes(path, key=key) as file:
         number = 0
         try:
-            for number, raw in enumerate(_decompressed(file), start=1):
+            for number, raw in enumerate(decompressed(file), start=1):
                 line = raw.removesuffix(b"\n").removesuffix(b"\r")
                 if number == 1:
-                    line = line.removeprefix(_BOM)
+                    line = line.removeprefix(BOM)
                 yield line.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise _not_utf8(path, number, error) from None
-        except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
-            raise DataError(
-                f"{path} must be a complete compressed file, but it is damaged after line {number}: {error}. "
-                "Copy or download it again."
-            ) from None
+            raise not_utf8(path, number, error) from None
+        except DAMAGES as error:
+            raise damaged(path, number, error) from None
 
 
 def check_readable(path: Path) -> None:
@@ -63,7 +61,8 @@ def open_bytes(path: Path, *, key: str = "") -> io.BufferedReader:
         ) from None
 
 
-def _decompressed(file: io.BufferedReader) -> Iterable[bytes]:
+def decompressed(file: io.BufferedReader) -> io.BufferedReader:
+    """What a file holds, in whichever way it was packed."""
     head = file.peek(4)  # without moving on: a pipe cannot be wound back
     if head.startswith(_GZIP):
         return io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 16)
@@ -104,7 +103,16 @@ class _ZstdReader(io.RawIOBase):
         return chunk
 
 
-def _not_utf8(path: Path, number: int, error: UnicodeDecodeError) -> DataError:
+def damaged(path: Path, number: int, error: Exception) -> DataError:
+    """A compressed file of which so many lines could be read."""
+    return DataError(
+        f"{path} must be a complete compressed file, but it is damaged after line {number}: {error}. "
+        "Copy or download it again."
+    )
+
+
+def not_utf8(path: Path, number: int, error: UnicodeDecodeError) -> DataError:
+    """A line with a byte that no UTF-8 text has."""
     utf16 = number == 1 and error.object.startswith(_UTF16)
     known = "UTF-16" if utf16 else "its real encoding (such as WINDOWS-1252 or GB18030)"
     return DataError(

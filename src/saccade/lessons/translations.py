@@ -1,8 +1,6 @@
 """How good a model is on the validation set: loss in nats per token, and BLEU of its translations."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from saccade.data.corpus import Example
 from saccade.engines.torch import TorchEngine
@@ -11,27 +9,8 @@ from saccade.evaluation.scores import bleu
 from saccade.models.build import Model
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import Tokenizers
+from saccade.training.lesson import Validation
 from saccade.training.settings import TrainingSettings
-
-
-@dataclass(frozen=True, slots=True)
-class Validation:
-    """The figures of one validation."""
-
-    update: int
-    loss: float
-    """Negative log-likelihood per target token, in nats, without label smoothing."""
-    bleu: float
-    sample: tuple[str, str]
-    """A source and its translation, to look at."""
-
-    @property
-    def perplexity(self) -> float:
-        return math.exp(min(self.loss, 100.0))
-
-    def worth(self, best_by: str) -> float:
-        """What makes this the best so far; higher is better."""
-        return self.bleu if best_by == "bleu" else -self.loss
 
 
 class Validator:
@@ -66,6 +45,6 @@ class Validator:
         return Validation(
             update=update,
             loss=-sum(log_probs) / num_tokens,
-            bleu=bleu(texts, [example.target for example in first], self.language),
+            quality=bleu(texts, [example.target for example in first], self.language),
             sample=(first[chosen].source, texts[chosen]),
         )

@@ -1,0 +1,88 @@
+"""`saccade score`: how likely a model finds given translations, a line for each pair."""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from saccade.cli.console import bar, note
+from saccade.cli.options import ComputeChoice, EngineChoice, ModelPaths
+from saccade.text.formats.lines import read_pairs
+from saccade.text.formats.opening import check_readable
+from saccade.text.normalize import normalize
+
+if TYPE_CHECKING:
+    from saccade.translator import Scored, Translator
+
+CHUNK = 1000  # pairs read, sorted by length, scored and written at a time
+Pair = tuple[str, str]
+
+
+def score(
+    model: ModelPaths,
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SOURCE",
+            help="Lines in the source language, plain, gzip or zstd.",
+            show_default=False,
+        ),
+    ],
+    target: Annotated[
+        Path, typer.Argument(metavar="TARGET", help="Their translations, line by line.", show_default=False)
+    ],
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Write each line as JSON, with every token and its log-probability."),
+    ] = False,
+    engine: EngineChoice = "auto",
+    compute: ComputeChoice = "float32",
+) -> None:
+    """Score given translations: log p(target | source) in nats, a tab, and the same per token.
+
+    Line n of the output belongs to line n of both files; where a side is blank, the line is empty.
+    The end of sentence counts as a token. Nearer to 0 is likelier.
+
+    Example: `saccade score --model runs/en-de a.en a.de > a.scores`
+    """
+    from saccade.translator import load
+
+    for path in (source, target):
+        check_readable(path)
+    translator = load(model, engine=engine, compute=compute)
+    # Better told now than after an hour; a pipe can be read only once.
+    total = sum(1 for _ in read_pairs(source, target)) if source.is_file() and target.is_file() else None
+    blank = 0
+    for scored in scores(translator, read_pairs(source, target), total):
+        blank += scored is None
+        print(_json(scored) if as_json else _line(scored), flush=True)
+    if blank:
+        note(f"Pairs with a blank side, which have no score: {blank:,}")
+
+
+def scores(translator: "Translator", pairs: Iterable[Pair], total: int | None) -> "Iterator[Scored | None]":
+    """Of pairs in their order, as they become ready; None where a side is blank."""
+    pairs = iter(pairs)
+    with bar("pairs") as progress:
+        task = progress.add_task("scoring", total=total)
+        while chunk := list(islice(pairs, CHUNK)):
+            full = [pair for pair in chunk if all(normalize(side) for side in pair)]
+            found = iter(translator.score_tokens([pair[0] for pair in full], [pair[1] for pair in full]))
+            for pair in chunk:
+                yield next(found) if all(normalize(side) for side in pair) else None
+            progress.advance(task, len(chunk))
+
+
+def _line(scored: "Scored | None") -> str:
+    return "" if scored is None else f"{scored.log_prob:.4f}\t{scored.log_prob / len(scored.log_probs):.4f}"
+
+
+def _json(scored: "Scored | None") -> str:
+    if scored is None:
+        return json.dumps({"log_prob": None, "tokens": [], "log_probs": []})
+    return json.dumps(
+        {"log_prob": scored.log_prob, "tokens": scored.tokens, "log_probs": scored.log_probs}, ensure_ascii=False
+    )

@@ -1,0 +1,39 @@
+"""The settings of scenes of handwritten digits. No torch here."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DigitsSettings:
+    """Handwritten digits strewn over clutter, to be named from left to right."""
+
+    MODELS: ClassVar[tuple[str, ...]] = ("captioner",)
+
+    kind: Literal["digits"] = "digits"
+    """The task."""
+    size: int = 40
+    """Pixels of a side of a scene; a multiple of 4."""
+    digits: int = 3
+    """Digits of the fullest scene, from 1 to 3."""
+    fewest: int = 1
+    """Digits of the emptiest scene; easy scenes make the others learnable sooner."""
+    clutter: int = 6
+    """Pieces of other digits that lie between them and are not to be named."""
+    batch: int = 64
+    """Scenes of a batch."""
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not 1 <= self.digits <= 3:
+            problems.append(f"digits must be from 1 to 3, not {self.digits}")
+        elif not 1 <= self.fewest <= self.digits:
+            problems.append(f"fewest must be from 1 to digits, which is {self.digits}, not {self.fewest}")
+        if self.size < 40 or self.size % 4:
+            problems.append(f"size must be at least 40 and a multiple of 4, not {self.size}")
+        if self.clutter < 0:
+            problems.append(f"clutter must be at least 0, not {self.clutter}")
+        if self.batch < 1:
+            problems.append(f"batch must be at least 1, not {self.batch}")
+        if problems:
+            raise ValueError("; ".join(problems))

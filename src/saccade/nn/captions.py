@@ -1,0 +1,91 @@
+"""The decoder of Show, Attend and Tell (Xu et al. 2015, §3.1.2): an LSTM that looks at an image before every word."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from saccade.nn.attention import Memory, Read
+from saccade.nn.dropout import Dropout
+from saccade.nn.recurrent import Decoded, Reader, Recurrence, RecurrentShape, RecurrentState, joined
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionState:
+    """What decoding carries from step to step."""
+
+    recurrent: RecurrentState
+    image: Memory
+    """The cells of the image; never change."""
+
+    def pick(self, rows: Int[Tensor, " picked"]) -> "CaptionState":
+        """The state of these rows, in this order."""
+        return CaptionState(self.recurrent.pick(rows), self.image.pick(rows))
+
+
+class MeanVector(nn.Module):
+    """No attention: every step reads the mean of all cells (Vinyals et al. 2015 read as much, and once only)."""
+
+    def memory(self, states: Float[Tensor, "batch key d_value"], mask: Bool[Tensor, "batch key"] | None) -> Memory:
+        """A memory of a single key."""
+        vector = mean_of(states, mask)[:, None]
+        return Memory(vector, vector)
+
+    def forward(self, query: Float[Tensor, "batch query d_query"], memory: Memory, start: int = 0) -> Read:
+        return Read(memory.values.expand(-1, query.shape[1], -1))
+
+
+class ShowAttendTell(nn.Module):
+    """Soft, hard or no attention, as its reader has it; all else is the same.
+
+    Each step reads ẑ = β Σᵢ αᵢ aᵢ with the gate β = σ(f_β(h)), one number (§4.2.1); the LSTM goes on with [Ey; ẑ], and
+    what may follow is told by L_o(Ey + L_h h + L_z ẑ) (eq. 7), where L_o is the model's output layer.
+    """
+
+    def __init__(self, shape: RecurrentShape, reader: Reader, d_image: int) -> None:
+        super().__init__()
+        d_model = shape.d_model
+        self.cross_attention = reader
+        self.first_hidden, self.first_cell = nn.Linear(d_image, d_model), nn.Linear(d_image, d_model)
+        self.gate = nn.Linear(d_model, 1)
+        self.recurrence = Recurrence(shape, d_model + d_image)
+        self.of_hidden, self.of_context = nn.Linear(d_model, d_model), nn.Linear(d_image, d_model)
+        self.dropout = Dropout(shape.dropout)
+        for layer in (self.first_hidden, self.first_cell, self.gate, self.of_hidden, self.of_context):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+
+    def start(
+        self, cells: Float[Tensor, "batch key d_image"], mask: Bool[Tensor, "batch key"] | None = None
+    ) -> CaptionState:
+        """h₀ and c₀ are told by the mean of the cells, through tanh as in the authors' code."""
+        mean = mean_of(cells, mask)
+        first = RecurrentState(self.first_hidden(mean).tanh()[None], self.first_cell(mean).tanh()[None])
+        return CaptionState(first, self.cross_attention.memory(cells, mask))
+
+    def forward(
+        self, embedded: Float[Tensor, "batch target d_model"], state: CaptionState
+    ) -> tuple[Decoded, CaptionState]:
+        """All positions of `embedded`, one or many, from this state on."""
+        reads, outputs, recurrent = [], [], state.recurrent
+        for inputs in embedded.chunk(embedded.shape[1], dim=1):
+            query = recurrent.hidden[-1][:, None]
+            read = self.cross_attention(query, state.image)
+            read = read._replace(context=self.gate(query).sigmoid() * read.context)
+            output, recurrent = self.recurrence(torch.cat([inputs, read.context], dim=-1), recurrent)
+            reads.append(read)
+            outputs.append(output)
+        read = joined(reads)
+        states = self.dropout(torch.cat(outputs, dim=1))
+        hidden = embedded + self.of_hidden(states) + self.of_context(read.context)
+        return Decoded(self.dropout(hidden), read), replace(state, recurrent=recurrent)
+
+
+def mean_of(
+    cells: Float[Tensor, "batch key d_value"], mask: Bool[Tensor, "batch key"] | None
+) -> Float[Tensor, "batch d_value"]:
+    """Over the real cells; zero where there is none."""
+    if mask is None:
+        return cells.mean(dim=1)
+    return (cells * mask[..., None]).sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1)

@@ -1,0 +1,63 @@
+"""Every claim by name, in the order of the papers. No torch here: a list is shown at once."""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from saccade.reproduce.finding import Advanced, Finding
+
+CLAIMS = {
+    "length": "length hurts a fixed vector, and not attention (Bahdanau et al. 2015, Figure 2)",
+    "pointer": "pointing goes on where a fixed set of outputs ends (Vinyals et al. 2015, §4)",
+    "turing": "a Turing machine copies what is longer than any it was trained on (Graves et al. 2014, §4.1)",
+    "recall": "a Turing machine recalls among more items than it was trained on (Graves et al. 2014, §4.3)",
+    "captions": "attention describes scenes that one vector cannot, and looks at what it names (Xu et al. 2015)",
+    "hierarchical": "words and sentences pooled by attention, or by averages (Yang et al. 2016, Table 2)",
+    "coattention": "image and question lead each other, and beat either alone (Lu et al. 2016, §3.3)",
+    "scaling": "without √d_k, large inner products saturate the softmax (Vaswani et al. 2017, §3.2.1)",
+    "positions": "PE(pos + k) is a linear function of PE(pos) (Vaswani et al. 2017, §3.5)",
+    "glyphs": "self-attention sees beyond a receptive field (Zhang et al. 2019, §3)",
+    "facets": "a weight for every feature, or one a token (Shen et al. 2018, §3.1)",
+}
+"""Each is a module of this package, of the same name."""
+
+
+class Claim(Protocol):
+    """What the module of a claim holds."""
+
+    CLAIM: str
+    """In the paper's sense, with its place there."""
+    RULE: str
+    """What must be the case for it to hold here, set before anything was run."""
+    UPDATES: int
+    """Of each contestant; of a claim that measures without training, how often it measures."""
+    QUICK: int
+    """The same, to see it run."""
+    run: Callable[..., Finding]
+    """Takes `updates`, `seeds` and `advanced`."""
+    table: Callable[[Finding], str]
+    plot: Callable[[Finding, Path], None]
+
+
+def open_claim(name: str) -> Claim:
+    """The module of a claim."""
+    return cast(Claim, import_module(f"saccade.reproduce.{name}"))
+
+
+def reproduce(
+    name: str, directory: Path, seeds: Sequence[int], *, quick: bool, advanced: Advanced = lambda name, done, of: None
+) -> tuple[Finding, str]:
+    """Run a claim's experiment, write what was found, and tell it as a page."""
+    claim = open_claim(name)
+    finding = claim.run(updates=claim.QUICK if quick else claim.UPDATES, seeds=seeds, advanced=advanced)
+    directory.mkdir(parents=True, exist_ok=True)
+    claim.plot(finding, directory / f"{name}.png")
+    verdict = "The claim holds here." if finding.holds else "The claim does not hold here."
+    if quick:
+        verdict = "A quick run: too little training to judge the claim by."
+    told = f"{claim.table(finding)}\n\n{verdict}"
+    page = f"{claim.CLAIM}\n\nHolds if: {claim.RULE}\n\n{told}\n"
+    (directory / "finding.md").write_text(page, encoding="utf-8")
+    finding.save(directory)  # last: it says that all is there
+    return finding, told

@@ -1,0 +1,208 @@
+"""A text in parts that a model can read, and what was made of them as one text again.
+
+A text that the model was trained to read stays whole. A longer one is cut into as few parts as fit: between sentences
+if it can be, else between clauses, else between words, else within a word. Nothing is left out.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from saccade.text.joining import has_spaces, would_merge
+from saccade.text.normalize import normalize
+from saccade.text.sentences import Part, clauses, sentences, words
+from saccade.text.tokenizer import Tokenizer
+from saccade.text.vocabulary import split_code
+
+Split = Literal["auto", "sentences", "never"]
+
+PLACES = ("between sentences", "between clauses", "between words", "within words")
+_CLOSED = {"zh", "zho", "chi", "cmn", "yue", "wuu", "lzh", "ja", "jpn"}  # languages that put no blank between sentences
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")  # read as blanks, but none by themselves
+_LAYOUT = re.compile(r"[\t\n\r\v\f\x85\u2028\u2029]")
+
+Unit = tuple[Part, int]
+"""A part and how many tokens it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A part of a text as the model reads it; one without ids is not read, but left as it is."""
+
+    part: Part
+    ids: list[int]
+
+    @property
+    def left(self) -> str:
+        """What stands for a part that is not read: itself, in the form that every text is read in."""
+        return normalize(self.part.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """One text in the order of its parts."""
+
+    readings: tuple[Reading, ...]
+    num_tokens: int
+    """Of the whole."""
+    place: str = ""
+    """Where it was cut because it was too long, one of PLACES."""
+
+
+def is_readable(text: str) -> bool:
+    """Whether there is anything to translate: a letter or a digit of any script."""
+    return any(character.isalnum() for character in text)
+
+
+@dataclass(frozen=True, slots=True)
+class Divider:
+    """Cuts texts of a language for a model that was trained on at most so many tokens."""
+
+    tokenizer: Tokenizer
+    language: str
+    longest: int
+
+    def divide(self, texts: Sequence[str], split: Split) -> list[Division]:
+        """`auto` cuts what is too long, `sentences` between all sentences, and `never` takes every text as it is."""
+        encoded = zip(texts, self.tokenizer.encode_many(texts), strict=True)
+        if split == "never":
+            return [Division((Reading(Part(text, ""), ids),), len(ids)) for text, ids in encoded]
+        return [self._division(text, ids, split) for text, ids in encoded]
+
+    def _division(self, text: str, ids: list[int], split: Split) -> Division:
+        code, rest = ("", text) if self.tokenizer.vocabulary is None else split_code(text)
+        if not is_readable(rest):
+            return Division((Reading(Part(rest, ""), []),), len(ids))
+        parts, level = [Part(text, "")], 0
+        if split == "sentences" or len(ids) > self.longest:
+            room = max(1, self.longest - bool(code))  # the code stands before every part
+            parts, level = self._cut(_CONTROL.sub(" ", rest).strip(), 0, room, packs=split == "auto")
+        if len(parts) == 1:
+            return Division((Reading(Part(text, ""), ids),), len(ids))
+        encoded = self._encoded(code + part.text for part in parts)
+        readings = (
+            Reading(part, found if is_readable(part.text) else []) for part, found in zip(parts, encoded, strict=True)
+        )
+        return Division(tuple(readings), len(ids), PLACES[level] if level or split == "auto" else "")
+
+    def _cut(self, text: str, level: int, room: int, *, packs: bool = True) -> tuple[list[Part], int]:
+        """Parts with at most so many tokens each, and the number of the finest place where it had to be cut."""
+        parts: list[Part] = []
+        short: list[Unit] = []
+        finest = level
+        # What is cut off a word begins with a blank, which is a token of its own.
+        blank = int(level == len(PLACES) - 1)
+        for part, count in self._units(text, level):
+            if count <= room or level == len(PLACES) - 1:
+                short.append((part, count))
+                continue
+            finer, deepest = self._cut(part.text, level + 1, room)
+            *others, last = finer
+            parts += [
+                *self._packed(short, room if packs else 0, blank),
+                *others,
+                Part(last.text, last.space + part.space),
+            ]
+            short, finest = [], max(finest, deepest)
+        return parts + self._packed(short, room if packs else 0, blank), finest
+
+    def _units(self, text: str, level: int) -> list[Unit]:
+        """What may stand in a part of its own if the text is cut at these places."""
+        match PLACES[level]:
+            case "between sentences":
+                parts = sentences(text, self.language)
+            case "between clauses":
+                parts = clauses(text)
+            case "between words":
+                parts = words(text)
+            case _:
+                return self._characters(text)
+        return list(zip(parts, map(len, self._encoded(part.text for part in parts)), strict=True))
+
+    def _characters(self, text: str) -> list[Unit]:
+        """The characters of a word, with those that belong together in one: as the pieces have them, and marks."""
+        text = self.tokenizer.normalize(text)
+        begins, counts = [0], [0]
+        reached = 0
+        for start, end in self.tokenizer.encode_with_spans(text).spans:
+            if start < end and reached and not _continues(text, reached):
+                begins.append(reached)
+                counts.append(0)
+            counts[-1] += 1
+            reached = end
+        ends = [*begins[1:], len(text)]
+        return [(Part(text[begin:end], ""), count) for begin, end, count in zip(begins, ends, counts, strict=True)]
+
+    def _encoded(self, texts: Iterable[str]) -> list[list[int]]:
+        """On this thread: starting others for every long text would take most of the time on a busy machine."""
+        return self.tokenizer.encode_normalized([self.tokenizer.normalize(text) for text in texts], threads=1)
+
+    def _packed(self, units: Sequence[Unit], room: int, extra: int) -> list[Part]:
+        """As few parts as have room for all units, one after another, and for some extra tokens each.
+
+        Without room, each unit is a part.
+        """
+        groups: list[list[Unit]] = []
+        filled = 0
+        for unit in units:
+            filled += unit[1]
+            if not groups or filled > room:
+                groups.append([])
+                filled = unit[1] + extra
+            groups[-1].append(unit)
+        # Where no blank is between two units, their tokens may be others when they stand together.
+        while True:
+            parts = [_merged(group) for group in groups]
+            counts = list(map(len, self._encoded(part.text for part in parts)))
+            if all(count <= room or len(group) == 1 for group, count in zip(groups, counts, strict=True)):
+                return parts
+            groups = [
+                each
+                for group, count in zip(groups, counts, strict=True)
+                for each in ([group] if count <= room else (group[: len(group) // 2], group[len(group) // 2 :]))
+                if each
+            ]
+
+
+def rejoin(parts: Iterable[Part], texts: Iterable[str], source_language: str, target_language: str) -> str:
+    """The translations of all parts as one text, with the white space of the source as the target's writing has it.
+
+    Line breaks and tabs stay. Between sentences, Chinese and Japanese have no blank, and other languages have one.
+    """
+    is_closed = re.split("[-_]", target_language.lower())[0] in _CLOSED
+    joined, before, space = "", "", ""
+    for part, text in zip(parts, texts, strict=True):
+        if joined and text:
+            if is_closed and not _LAYOUT.search(space):
+                space = " " if space and would_merge(joined, text) else ""
+            elif not space and _needs_blank(before, part.text, source_language):
+                space = " "
+            joined += space.replace("\u3000", " ")
+        joined += text
+        before, space = part.text, part.space
+    return joined
+
+
+def _needs_blank(before: str, after: str, source_language: str) -> bool:
+    """Whether the source has no blank here because its writing has none, not because a word was cut."""
+    neighbours = before[-1:] + after[:1]
+    return not has_spaces(source_language) or any(
+        unicodedata.east_asian_width(each) in "WF" and unicodedata.category(each)[0] in "LP" for each in neighbours
+    )
+
+
+def _continues(text: str, place: int) -> bool:
+    """Whether the character here is part of the one before it: an accent, a joiner, the tone of an emoji's skin."""
+    character = text[place]
+    return (
+        unicodedata.category(character)[0] == "M"
+        or "\u200d" in text[max(0, place - 1) : place + 1]
+        or "\U0001f3fb" <= character <= "\U0001f3ff"
+    )
+
+
+def _merged(units: Sequence[Unit]) -> Part:
+    *others, (last, _) = units
+    return Part("".join(part.text + part.space for part, _ in others) + last.text, last.space)

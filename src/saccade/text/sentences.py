@@ -1,0 +1,154 @@
+"""Where sentences, clauses and words end, by rules: nothing is learned and nothing is lost.
+
+A text is cut into parts with the white space after each, so that joining them all gives the text back. Where a rule is
+in doubt, it does not cut: half a sentence is translated worse than two at once.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+
+class Part(NamedTuple):
+    """A stretch of text that neither begins nor ends with white space, and the white space after it."""
+
+    text: str
+    space: str
+
+
+# Ends that need white space after them, as in Latin, Greek, Cyrillic, Arabic and Indic writing …
+_NARROW = ".!?…‼⁇⁈⁉؟۔।॥։።။។"
+# … and those of Chinese and Japanese, which do not.
+_WIDE = "。！？；｡"
+_CLOSING = "\"'”’»›)\\]}）】］｝」』》〉〗＂＇"
+_OPENING = "\"'“‘„‚«‹(\\[{¿¡—–\\-*•"
+_CLOSED = f"[{_CLOSING}]*(?:[ \u00a0\u202f]»)?"  # French keeps its quotes at a distance
+_END = re.compile(f"[{_NARROW}{_WIDE}]+{_CLOSED}")
+_GREEK_END = re.compile(f"[{_NARROW}{_WIDE};\u037e]+{_CLOSED}")
+# What must come after a mark is asked of the whole run of marks, not by the pattern: a hundred thousand commas would
+# be read a hundred thousand times.
+_CLAUSE = re.compile(f"[,;:،؛·\u037e–—，、；：]+[{_CLOSING}]*")
+_WIDE_CLAUSE = re.compile("[，、；：]")
+_SPACE = re.compile(r"\s*")
+_SPACES = re.compile(r"\s+")
+_BREAK = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
+_OPENED = re.compile(f"[{_OPENING}]*")
+_LOOK_BACK = 24  # characters; no abbreviation is longer
+
+# Before a full stop that ends nothing, in small letters.
+_ABBREVIATIONS = {
+    "": "dr prof mr mrs ms st nr",
+    "en": "dr prof mr mrs ms messrs st mt sr jr vs gen col sgt capt lt maj rev hon gov sen rep pres inc ltd co corp "
+    "approx dept est jan feb mar apr jun jul aug sep sept oct nov dec",
+    "de": "dr prof hr fr dipl ing st str bzw ca evtl ggf inkl exkl vgl geb gest sog max min mio mrd tel zzgl "
+    "jan feb apr aug sept okt nov dez",
+    "fr": "m mm mme mlle dr pr me st ste cf av env éd",
+    "es": "sr sra srta dr dra ud uds av pág avda",
+    "it": "sig dott prof avv ing arch on",
+    "pt": "sr sra dr dra prof exmo av pág",
+    "nl": "dhr mevr mw dr prof drs ir bijv ca resp",
+    "sv": "dr prof bl ca resp t.ex",
+    "ru": "г ул им др проф см рис стр руб тыс млн млрд акад",
+    "uk": "м вул ім проф див рис стор грн тис млн млрд",
+    "pl": "np dr prof ul inż mgr tzn tj tzw",
+    "cs": "např tzv tj mj dr ing mgr ul prof",
+}
+_ALWAYS = {language: frozenset(listed.split()) for language, listed in _ABBREVIATIONS.items()}
+# Before a full stop that ends nothing if a number follows.
+_COUNTING = {"no", "nos", "nr", "vol", "fig", "p", "pp", "art", "sec", "ch", "eq", "abs", "bd", "kap", "s", "núm", "№"}
+# Where "3." is the third.
+_ORDINAL = {"de", "da", "nb", "nn", "no", "fi", "et", "lv", "cs", "sk", "pl", "hu", "sl", "hr", "sr", "bs", "tr", "is"}
+_NUMBER = re.compile(r"\d{1,2}")
+_DOTTED = re.compile(r"\w{1,3}(?:\.\w{1,3})+")  # e.g, z.B, U.S
+
+
+def sentences(text: str, language: str = "") -> list[Part]:
+    """The sentences of a text in a language such as "en" or "zh-CN"; a line break always ends one."""
+    language = re.split("[-_]", language.lower())[0]
+    return _cut(text, _sentence_ends(text, language))
+
+
+def clauses(text: str) -> list[Part]:
+    """What stands between commas, semicolons, colons and dashes."""
+    found = _CLAUSE.finditer(text)
+    return _cut(
+        text,
+        (each.end() for each in found if text[each.end() : each.end() + 1].isspace() or _WIDE_CLAUSE.search(each[0])),
+    )
+
+
+def words(text: str) -> list[Part]:
+    """What stands between white space."""
+    return _cut(text, (match.start() for match in _SPACES.finditer(text)))
+
+
+def _cut(text: str, ends: Iterable[int]) -> list[Part]:
+    """The text after each of the ends, which lie behind visible characters, in a part of its own."""
+    parts, begin = [], 0
+    for end in (0, *ends, len(text)):
+        if end < begin:
+            continue
+        visible = text[begin:end].rstrip()
+        after = _visible(text, begin + len(visible))
+        if after > begin:
+            parts.append(Part(visible, text[begin + len(visible) : after]))
+        begin = after
+    return parts
+
+
+def _sentence_ends(text: str, language: str) -> Iterator[int]:
+    pattern = _GREEK_END if language == "el" else _END
+    for begin, end in _lines(text):
+        for match in pattern.finditer(text, begin, end):
+            if match.end() == end or _ends(text, begin, match, language):
+                yield match.end()
+                begin = _visible(text, match.end())
+        if begin < end:
+            yield end
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    """Where each line begins and ends, without white space."""
+    begin = _visible(text, 0)
+    for space in _SPACES.finditer(text, begin):
+        if _BREAK.search(space[0]):
+            yield begin, space.start()
+            begin = space.end()
+    if begin < len(text):
+        yield begin, len(text)
+
+
+def _visible(text: str, begin: int) -> int:
+    """Where the white space ends that begins here, if any."""
+    space = _SPACE.match(text, begin)
+    assert space is not None
+    return space.end()
+
+
+def _ends(text: str, begin: int, match: re.Match[str], language: str) -> bool:
+    """Whether these marks end the sentence that begins there."""
+    if any(mark in _WIDE for mark in match[0]):
+        return True
+    begins = _visible(text, match.end())
+    if begins == match.end():
+        return False
+    opened = _OPENED.match(text, begins)
+    assert opened is not None
+    following = text[opened.end() : opened.end() + 1]
+    if following.islower():
+        return False
+    return match[0][0] != "." or match[0].startswith("..") or not _abbreviates(text, begin, match, following, language)
+
+
+def _abbreviates(text: str, begin: int, match: re.Match[str], following: str, language: str) -> bool:
+    """Whether the full stop belongs to the word before it."""
+    before = text[max(begin, match.start() - _LOOK_BACK) : match.start()]
+    word = re.split(r"[\s(\[{\"'“„«‹‘’/]", before)[-1]
+    if len(word) == 1 and word.isupper():  # an initial
+        return True
+    if _NUMBER.fullmatch(word):  # the number of an item, or an ordinal
+        return match.start() - len(word) == begin or language in _ORDINAL
+    small = word.lower()
+    if small in _COUNTING and following.isnumeric():
+        return True
+    return small in _ALWAYS.get(language, _ALWAYS[""]) or _DOTTED.fullmatch(word) is not None
