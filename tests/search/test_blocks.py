@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import settings as sometimes
 from hypothesis import strategies as st
 
-from saccade.search.beam import Beam, _rank
+from saccade.search.beam import Beam, rank_likeliest
 from saccade.search.blocks import BLOCK, WORTH, likeliest_token, top_by_blocks
 
 LARGE = BLOCK * 40
@@ -58,7 +58,7 @@ def test_equals_are_left_to_the_slow_way(twin: int):
     log_probs[0, [5, twin]] = -0.5
     assert top_by_blocks(torch.zeros(1, 1), log_probs, COUNT, BANNED) is None
     beam = Beam(torch.tensor([0]), torch.tensor([9]), torch.tensor([[2]]), torch.zeros(1, 1))
-    assert _rank(beam, log_probs, COUNT, BANNED).tokens[0, :2].tolist() == [5, twin]
+    assert rank_likeliest(beam, log_probs, COUNT, BANNED).tokens[0, :2].tolist() == [5, twin]
 
 
 def test_equals_at_the_cut_are_left_to_the_slow_way():
