@@ -61,7 +61,7 @@ class Writer:
 
     def remarks(self, text: str, demand: Demand) -> Iterator[str]:
         """What a text does not hold to, for its reader."""
-        if not text.startswith(self._surface(demand.prefix)):
+        if demand.prefix and not text.startswith(self._surface(demand.prefix)):
             yield f"does not begin with {demand.prefix!r}, which has characters that the model cannot write"
         for phrase in demand.required:
             if self._surface(phrase) not in text:
