@@ -2,10 +2,11 @@
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from saccade.nn.attention import Memory, attend, attend_fused
 from saccade.nn.capture import listener
+from saccade.nn.products import Linear, linear
+from saccade.nn.short import attend_short, is_short
 
 
 class MultiHeadAttention(nn.Module):
@@ -16,8 +17,8 @@ class MultiHeadAttention(nn.Module):
         self.num_heads = num_heads
         self.dropout = dropout
         # Query, key and value stand below each other: self-attention projects all three in one product.
-        self.projection = nn.Linear(d_model, 3 * d_model)
-        self.output = nn.Linear(d_model, d_model)
+        self.projection = Linear(d_model, 3 * d_model)
+        self.output = Linear(d_model, d_model)
         # Drawn as one matrix, so smaller than three of their own would be: flatter weights at first learn faster.
         nn.init.xavier_uniform_(self.projection.weight)
         nn.init.xavier_uniform_(self.output.weight)
@@ -50,8 +51,10 @@ class MultiHeadAttention(nn.Module):
         """Ask the memory in every head, and mix what the heads have read."""
         dropout = self.dropout if self.training else 0.0
         heard = listener()
+        if not heard and is_short(queries, memory):
+            context = attend_short(queries, memory, causal=causal, dropout=dropout)
         # torch's kernel has no dropout on a CPU: it falls back to a path slower than ours.
-        if heard or (dropout and queries.device.type == "cpu"):
+        elif heard or (dropout and queries.device.type == "cpu"):
             context, weights = attend(queries, memory, causal=causal, dropout=dropout)
             if heard:
                 heard.hear(self, weights)
