@@ -107,7 +107,7 @@ def test_the_command_writes_what_it_found(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_claims_are_listed_and_unknown_ones_refused():
     runner = CliRunner()
-    assert runner.invoke(app, ["reproduce", "--list"]).output.startswith("length ")
+    assert runner.invoke(app, ["reproduce", "--list"]).output.startswith("gradients ")
     result = runner.invoke(app, ["reproduce", "lenght"])
     assert result.exit_code == 1
     assert "or all, but there is no claim lenght" in result.output

@@ -8,6 +8,7 @@ from typing import Protocol, cast
 from saccade.reproduce.finding import Advanced, Finding
 
 CLAIMS = {
+    "gradients": "gradients vanish or explode over time; open gates and clipping help (Pascanu et al. 2013, §2, §3.2)",
     "length": "length hurts a fixed vector, and not attention (Bahdanau et al. 2015, Figure 2)",
     "pointer": "pointing goes on where a fixed set of outputs ends (Vinyals et al. 2015, §4)",
     "turing": "a Turing machine copies what is longer than any it was trained on (Graves et al. 2014, §4.1)",
@@ -17,6 +18,8 @@ CLAIMS = {
     "coattention": "image and question lead each other, and beat either alone (Lu et al. 2016, §3.3)",
     "scaling": "without √d_k, large inner products saturate the softmax (Vaswani et al. 2017, §3.2.1)",
     "positions": "PE(pos + k) is a linear function of PE(pos) (Vaswani et al. 2017, §3.5)",
+    "depth": "residual connections carry gradients through many layers (He et al. 2016; Vaswani et al. 2017, §3.1)",
+    "complexity": "time, memory and reach of attention, recurrence, convolution (Vaswani et al. 2017, Table 1)",
     "glyphs": "self-attention sees beyond a receptive field (Zhang et al. 2019, §3)",
     "facets": "a weight for every feature, or one a token (Shen et al. 2018, §3.1)",
 }

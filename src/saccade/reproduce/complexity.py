@@ -1,0 +1,155 @@
+"""Time, memory and reach of self-attention, recurrence and convolution, measured (Vaswani et al. 2017, Table 1)."""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from saccade.nn.attention import Memory, attend
+from saccade.nn.convolution import ConvolutionalEncoderLayer, ConvolutionShape
+from saccade.reproduce.finding import Advanced, Finding
+
+CLAIM = (
+    "A layer of self-attention takes O(n²·d) operations, recurrence O(n·d²), convolution O(k·n·d²); self-attention "
+    "connects all positions at once, convolution only those within its kernel (Vaswani et al. 2017, Table 1)."
+)
+RULE = (
+    "CPU time grows with length n and width d by powers that lie within 0.35 of the table's: 2 and 1 for "
+    "self-attention, 1 and 2 for recurrence and for convolution. The bytes of self-attention's weights grow by the "
+    "power of 2 in n. The middle one of 33 positions sees all 33 through self-attention, 3 through a convolution with "
+    "a kernel of 3, and the 17 up to itself through recurrence. On the mean of all seeds."
+)
+UPDATES, QUICK = 15, 3
+"""How often each time is measured; the shortest counts, as whatever else the machine does makes it longer."""
+KERNEL, POSITIONS, TOLERANCE = 3, 33, 0.35
+Layer = Callable[[Tensor], Tensor]
+"""From vectors, as positions × d, to as many."""
+TABLE = {"self-attention": (2, 1), "recurrence": (1, 2), "convolution": (1, 2)}
+"""The powers of n and of d."""
+SEEN = {"self-attention": POSITIONS, "recurrence": POSITIONS // 2 + 1, "convolution": KERNEL}
+SIZES: Mapping[str, tuple[Sequence[tuple[int, int]], Sequence[tuple[int, int]]]] = {
+    "self-attention": ([(256, 64), (512, 64), (1024, 64)], [(256, 256), (256, 512), (256, 1024)]),
+    "recurrence": ([(64, 64), (128, 64), (256, 64)], [(16, 512), (16, 1024), (16, 2048)]),
+    "convolution": ([(256, 128), (512, 128), (1024, 128)], [(64, 128), (64, 256), (64, 512)]),
+}
+"""Pairs (n, d): those along n, then those along d. Large enough for the highest power to be what counts."""
+
+
+def run(
+    *, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = lambda name, done, of: None
+) -> Finding:
+    """Measure times and fit powers, count bytes, and look at which inputs an output depends on."""
+    figures: dict[str, Any] = {}
+    for name in TABLE:
+        runs = []
+        for seed in seeds:
+            torch.manual_seed(seed)
+            seconds = [{size: shortest_time(name, *size, updates) for size in sizes} for sizes in SIZES[name]]
+            n, d = (power([size[axis] for size in each], list(each.values())) for axis, each in enumerate(seconds))
+            timed = {f"{n}×{d}": each for times in seconds for (n, d), each in times.items()}
+            runs.append({"seed": seed, "n": n, "d": d, "seen": seen(name), "seconds": timed})
+        figures[name] = {"runs": runs}
+        advanced(name, updates, updates)
+    lengths = [size for size, _ in SIZES["self-attention"][0]]
+    figures["memory"] = power(lengths, [weight_bytes(length) for length in lengths])
+    settings = {"repeats": updates, "kernel": KERNEL, "positions": POSITIONS, "seeds": list(seeds)}
+    return Finding(CLAIM, RULE, _holds(figures), settings, figures)
+
+
+def layer(name: str, d_model: int) -> Layer:
+    """A new layer of one of the three kinds. Self-attention without its projections, as the table counts it."""
+    match name:
+        case "self-attention":
+            return lambda states: attend(states[None, None], Memory(states[None, None], states[None, None])).context[
+                0, 0
+            ]
+        case "recurrence":
+            recurrence = nn.RNN(d_model, d_model)
+            return lambda states: recurrence(states)[0]  # type: ignore[no-any-return]
+        case "convolution":
+            convolution = ConvolutionalEncoderLayer(ConvolutionShape(d_model=d_model, kernel=KERNEL, dropout=0.0))
+            return lambda states: convolution(states[None], torch.ones(1, len(states), dtype=torch.bool))[0]  # type: ignore[no-any-return]
+    raise AssertionError(name)
+
+
+@torch.inference_mode()
+def shortest_time(name: str, n: int, d: int, repeats: int) -> float:
+    """CPU seconds of one pass over n positions of size d: the shortest of several."""
+    states, passes = torch.randn(n, d), layer(name, d)
+    passes(states)  # the first one also allocates
+    times = []
+    for _ in range(repeats):
+        began = time.process_time()
+        passes(states)
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+def power(sizes: Sequence[int], costs: Sequence[float]) -> float:
+    """The exponent p for which cost = c · size^p fits best: the slope of a line through the logarithms."""
+    x, y = [math.log(size) for size in sizes], [math.log(cost) for cost in costs]
+    return sum((one - mean(x)) * (other - mean(y)) for one, other in zip(x, y, strict=True)) / sum(
+        (one - mean(x)) ** 2 for one in x
+    )
+
+
+def weight_bytes(n: int) -> int:
+    """How much room the weights of n positions take that look at each other, written out."""
+    states = torch.randn(1, 1, n, 4)
+    return attend(states, Memory(states, states)).weights.nbytes
+
+
+def seen(name: str) -> int:
+    """On how many positions of the input the output in the middle depends."""
+    parts = layer(name, 8)
+    states = torch.randn(POSITIONS, 8, requires_grad=True)
+    (gradient,) = torch.autograd.grad(parts(states)[POSITIONS // 2].sum(), states)
+    return int((gradient.abs().amax(dim=-1) > 0).sum())
+
+
+def _mean(figures: Mapping[str, Any], name: str, what: str) -> float:
+    return float(mean(run[what] for run in figures[name]["runs"]))
+
+
+def _holds(figures: Mapping[str, Any]) -> bool:
+    near = [
+        abs(_mean(figures, name, axis) - power) <= TOLERANCE
+        for name, powers in TABLE.items()
+        for axis, power in zip("nd", powers, strict=True)
+    ]
+    sees = [run["seen"] == SEEN[name] for name in TABLE for run in figures[name]["runs"]]
+    return all(near) and all(sees) and abs(figures["memory"] - 2) <= 0.01
+
+
+def table(finding: Finding) -> str:
+    """The figures in Markdown."""
+    lines = ["| | time in n: power | Table 1 | in d | Table 1 | positions seen |", "|---|---|---|---|---|---|"]
+    for name, (n, d) in TABLE.items():
+        found = [_mean(finding.figures, name, axis) for axis in "nd"]
+        lines.append(
+            f"| {name} | {found[0]:.2f} | {n} | {found[1]:.2f} | {d} | {_mean(finding.figures, name, 'seen'):.0f} |"
+        )
+    return "\n".join(
+        [*lines, "", f"Self-attention's weights in bytes: n to the power of {finding.figures['memory']:.2f}."]
+    )
+
+
+def plot(finding: Finding, path: Path) -> None:
+    """CPU time against length and against width, both axes in logarithms."""
+    from matplotlib.figure import Figure  # not pyplot: no window, and no state of the process
+
+    figure = Figure(figsize=(7.6, 3.4), layout="constrained")
+    for axis, axes in enumerate(figure.subplots(1, 2)):
+        for name, style in zip(TABLE, ("o-", "s-", "^-"), strict=True):
+            sizes = SIZES[name][axis]
+            runs = finding.figures[name]["runs"]
+            times = [mean(run["seconds"][f"{n}×{d}"] for run in runs) for n, d in sizes]
+            axes.plot([size[axis] for size in sizes], times, style, label=f"{name}: {'nd'[axis]}^{TABLE[name][axis]}")
+        axes.set(xscale="log", yscale="log", xlabel=("length n", "width d")[axis], ylabel="CPU seconds")
+        axes.legend(frameon=False, fontsize=7)
+    figure.savefig(path, dpi=150)
