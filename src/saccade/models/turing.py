@@ -19,9 +19,9 @@ class Turing(nn.Module):
         self.settings = settings
         d_controller, d_row = settings.d_controller, settings.d_row
         d_contexts = settings.read_heads * d_row
-        controllers = {"feed-forward": FeedForwardController, "lstm": LstmController}
+        controller = LstmController if settings.controller == "lstm" else FeedForwardController
         self.machine = TuringMachine(
-            controllers[settings.controller](num_inputs + d_contexts, d_controller),
+            controller(num_inputs + d_contexts, d_controller),
             self._addressing(settings.read_heads),
             Writing(self._addressing(settings.write_heads), d_controller, d_row),
             rows=settings.rows,
@@ -37,11 +37,12 @@ class Turing(nn.Module):
                 f"remembered, but has {self.settings.rows}. Train a machine with model.rows = "
                 f"{episodes.num_remembered} or more, or give it shorter episodes."
             )
-        state, said = self.machine.start(len(episodes.inputs)), []
+        batch, steps, _ = episodes.inputs.shape
+        state, said = self.machine.start(batch), []
         for inputs in episodes.inputs.unbind(dim=1):
             controller, state = self.machine(inputs, state)
             said += [controller, state.context]
-        logits: Tensor = self.output(torch.cat(said, dim=-1).unflatten(-1, (episodes.inputs.shape[1], -1)))
+        logits: Tensor = self.output(torch.cat(said, dim=-1).view(batch, steps, -1))
         return logits
 
     def _addressing(self, num_heads: int) -> Addressing:

@@ -74,7 +74,7 @@ def address(
     parts: Parts,
 ) -> Float[Tensor, "batch heads key"]:
     """What a controller says to its heads, and where they look then (Figure 2): the readable twin."""
-    wanted, sharpness, gate, shifts, gamma = outputs.clamp(-LARGEST, LARGEST).split(parts.sizes, dim=-1)
+    wanted, sharpness, gate, shifts, gamma = torch.split(outputs.clamp(-LARGEST, LARGEST), parts.sizes, dim=-1)
     weights = content(wanted, memory, softplus(sharpness))
     if parts.interpolates:
         weights = interpolate(weights, previous, gate.sigmoid())
@@ -140,7 +140,7 @@ class _Addressed(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, outputs: Tensor, memory: Tensor, previous: Tensor, parts: Parts) -> Tensor:
         clamped = outputs.clamp(-LARGEST, LARGEST)
-        wanted, sharpness, gate, shifts, gamma = clamped.split(parts.sizes, dim=-1)
+        wanted, sharpness, gate, shifts, gamma = torch.split(clamped, parts.sizes, dim=-1)
         asked, per_asked = _unit(wanted)
         rows, per_row = _unit(memory)
         cosine, beta = asked @ rows.mT, softplus(sharpness)
@@ -169,8 +169,8 @@ class _Addressed(torch.autograd.Function):
         parts: Parts = ctx.parts
         outputs, clamped, previous, asked, per_asked, rows, per_row, cosine, beta, found, *saved = ctx.saved_tensors
         to_outputs, to_previous = torch.empty_like(clamped), None
-        to_wanted, to_sharpness, to_gate, to_shifts, to_gamma = to_outputs.split(parts.sizes, dim=-1)
-        _, sharpness, _, _, gamma = clamped.split(parts.sizes, dim=-1)
+        to_wanted, to_sharpness, to_gate, to_shifts, to_gamma = torch.split(to_outputs, parts.sizes, dim=-1)
+        _, sharpness, _, _, gamma = torch.split(clamped, parts.sizes, dim=-1)
         if parts.sharpens:
             *saved, blurred, logs, power, weights = saved
             gradient = _through_softmax(gradient, weights)
