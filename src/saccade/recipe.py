@@ -11,16 +11,29 @@ from saccade import settings
 from saccade.data.settings import DataSettings
 from saccade.data.tasks.documents_settings import DocumentsSettings
 from saccade.data.tasks.episodes_settings import EpisodesSettings
+from saccade.data.tasks.facets_settings import FacetsSettings
+from saccade.data.tasks.glyphs_settings import GlyphsSettings
+from saccade.data.tasks.scenes_settings import ScenesSettings
+from saccade.models.coattention_settings import CoAttentionSettings
+from saccade.models.feature_map_settings import FeatureMapSettings
 from saccade.models.hierarchical_settings import HierarchicalSettings
+from saccade.models.multidimensional_settings import MultiDimensionalSettings
 from saccade.models.settings import ModelSettings, RecurrentSettings, TransformerSettings
 from saccade.models.turing_settings import LstmSettings, TuringSettings
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import TokenizerSettings
 from saccade.training.settings import TrainingSettings
 
-TaskSettings = DocumentsSettings | EpisodesSettings
+TaskSettings = DocumentsSettings | ScenesSettings | GlyphsSettings | FacetsSettings | EpisodesSettings
 """Every task other than translation."""
-TaskModelSettings = HierarchicalSettings | TuringSettings | LstmSettings
+TaskModelSettings = (
+    HierarchicalSettings
+    | CoAttentionSettings
+    | FeatureMapSettings
+    | MultiDimensionalSettings
+    | TuringSettings
+    | LstmSettings
+)
 """Every kind of model that learns one of them."""
 
 

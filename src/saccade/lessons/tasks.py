@@ -2,19 +2,29 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from torch import nn
 
 from saccade.data.tasks.documents_settings import DocumentsSettings
-from saccade.data.tasks.episodes_settings import EpisodesSettings
+from saccade.data.tasks.episodes_settings import (
+    CopySettings,
+    NgramsSettings,
+    PrioritySortSettings,
+    RecallSettings,
+    RepeatCopySettings,
+)
+from saccade.data.tasks.facets_settings import FacetsSettings
+from saccade.data.tasks.glyphs_settings import GlyphsSettings
+from saccade.data.tasks.scenes_settings import ScenesSettings
 from saccade.directory import TaskDirectory
 from saccade.engines.torch import fill
 from saccade.lessons.documents import DocumentsLesson
 from saccade.lessons.episodes import EpisodesLesson
-from saccade.models.hierarchical_settings import HierarchicalSettings
-from saccade.models.turing_settings import LstmSettings, TuringSettings
-from saccade.recipe import TaskModelSettings, TaskRecipe, TaskSettings
+from saccade.lessons.facets import FacetsLesson
+from saccade.lessons.glyphs import GlyphsLesson
+from saccade.lessons.scenes import ScenesLesson
+from saccade.recipe import TaskRecipe, TaskSettings
 from saccade.search.settings import SearchSettings
 from saccade.trace.trace import AttentionTrace
 from saccade.training.lesson import Lesson
@@ -48,10 +58,16 @@ def open_model(path: Path) -> tuple[TaskLesson, nn.Module]:
     return lesson, model.eval()
 
 
-def _lesson(task: TaskSettings, model: TaskModelSettings, search: SearchSettings, seed: int = 1) -> TaskLesson:
-    match model:
-        case HierarchicalSettings() if isinstance(task, DocumentsSettings):
+def _lesson(task: TaskSettings, model: Any, search: SearchSettings, seed: int = 1) -> TaskLesson:
+    """Recipe and description have checked that the model is of a kind that learns the task."""
+    match task:
+        case DocumentsSettings():
             return DocumentsLesson(task, model, search, seed)
-        case TuringSettings() | LstmSettings() if isinstance(task, EpisodesSettings):
+        case ScenesSettings():
+            return ScenesLesson(task, model, search, seed)
+        case GlyphsSettings():
+            return GlyphsLesson(task, model, search, seed)
+        case FacetsSettings():
+            return FacetsLesson(task, model, search, seed)
+        case CopySettings() | RepeatCopySettings() | RecallSettings() | PrioritySortSettings() | NgramsSettings():
             return EpisodesLesson(task, model, search, seed)
-    raise AssertionError("a recipe refuses what does not go together")

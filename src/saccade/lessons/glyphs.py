@@ -1,0 +1,83 @@
+"""The lesson of glyphs: what stands far away, and whether the network looked there."""
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from saccade.data.tasks import glyphs
+from saccade.data.tasks.glyphs import Glyphs
+from saccade.data.tasks.glyphs_settings import GlyphsSettings
+from saccade.errors import ModelError
+from saccade.lessons.generated import TEST, Generated, evaluating
+from saccade.models.feature_map import FeatureMap
+from saccade.models.feature_map_settings import FeatureMapSettings
+from saccade.nn.capture import capture
+from saccade.trace.bitmap import blend, image_address
+from saccade.trace.trace import AttentionTrace, Layer, Picture, Tokens
+
+GREY = blend((0, 0, 0, 255), (255, 255, 255, 255))
+
+
+class AtPlaces(nn.Module):
+    """The model with its loss, in the two cells of each image that count."""
+
+    baseline: float | None = None
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, batch: Glyphs) -> tuple[Tensor, Tensor]:
+        loss = nn.functional.cross_entropy(at_places(self.model(batch), batch).flatten(0, 1), batch.label.flatten())
+        return loss * batch.num_targets, loss.detach() * batch.num_targets
+
+
+def at_places(logits: Float[Tensor, "batch classes rows columns"], batch: Glyphs) -> Float[Tensor, "batch 2 classes"]:
+    """The logits in the cell of each glyph."""
+    rows = torch.arange(len(logits), device=logits.device)[:, None]
+    return logits[rows, :, batch.place[..., 0], batch.place[..., 1]]
+
+
+class GlyphsLesson(Generated[GlyphsSettings, FeatureMapSettings, Glyphs]):
+    """Images that are drawn by chance."""
+
+    measure = "accuracy"
+
+    def build(self) -> FeatureMap:
+        """A new model."""
+        return FeatureMap(self.model, self.task.num_glyphs)
+
+    def draw(self, random: np.random.Generator, count: int) -> Glyphs:
+        """So many images."""
+        return glyphs.draw(self.task, random, count)
+
+    def learner(self, model: nn.Module) -> AtPlaces:
+        """The model with its loss."""
+        return AtPlaces(model)
+
+    def quality(self, model: nn.Module, batch: Glyphs) -> float:
+        """The share of glyphs that are named rightly from afar."""
+        return float((at_places(model(batch), batch).argmax(dim=-1) == batch.label).double().mean())
+
+    def sample(self, model: nn.Module, batch: Glyphs) -> tuple[str, str]:
+        """The glyphs, and what they were taken for."""
+        named = at_places(model(batch), batch)[0].argmax(dim=-1).tolist()
+        return str(batch.label[0].tolist()), str(named)
+
+    def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
+        """Where the network looks from the cell of each glyph."""
+        if not self.model.attends:
+            raise ModelError(
+                "Weights were asked for, but a network with attends = false has none: it sees its receptive field "
+                "only. Train one with attends = true."
+            )
+        batch = self.draw(np.random.default_rng((self.seed, TEST)), 1)
+        with evaluating(model), capture(model) as heard:
+            named = at_places(model(batch), batch)[0].argmax(dim=-1).tolist()
+        weights, cells = heard.weights["attention"][0][0].numpy(), self.task.side // glyphs.CELL
+        places = [down * cells + across for down, across in batch.place[0].tolist()]
+        picture = Picture(cells, cells, image_address(batch.image[0, 0].numpy(), GREY))
+        tokens = Tokens(tuple(f"glyph{each}" for each in named))
+        layer = Layer("attention", "image", weights[:, places])
+        return [AttentionTrace(source=Tokens(()), target=tokens, layers=(layer,), image=picture)]
