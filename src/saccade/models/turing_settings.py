@@ -43,9 +43,9 @@ class TuringSettings:
             raise ValueError("; ".join(problems))
 
     @property
-    def attends(self) -> bool:
-        """Whether it has attention, whose weights can be looked at."""
-        return True
+    def d_model(self) -> int:
+        """What a learning rate goes by that is not given."""
+        return self.d_controller
 
     @property
     def d_model(self) -> int:
@@ -70,8 +70,3 @@ class LstmSettings:
             f"{name} must be at least 1, not {getattr(self, name)}" for name in names if getattr(self, name) < 1
         ]:
             raise ValueError("; ".join(problems))
-
-    @property
-    def attends(self) -> bool:
-        """Whether it has attention, whose weights can be looked at."""
-        return False
