@@ -1,6 +1,7 @@
 """The decoder of Show, Attend and Tell (Xu et al. 2015, §3.1.2): an LSTM that looks at an image before every word."""
 
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -8,7 +9,7 @@ from torch import Tensor, nn
 
 from saccade.nn.attention import Memory, Read
 from saccade.nn.dropout import Dropout
-from saccade.nn.recurrent import Decoded, Reader, Recurrence, RecurrentShape, RecurrentState, joined
+from saccade.nn.recurrent import Decoded, Recurrence, RecurrentShape, RecurrentState, joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,15 @@ class CaptionState:
     def pick(self, rows: Int[Tensor, " picked"]) -> "CaptionState":
         """The state of these rows, in this order."""
         return CaptionState(self.recurrent.pick(rows), self.image.pick(rows))
+
+
+@runtime_checkable
+class Looks(Protocol):
+    """What a decoder reads an image with. Images of one batch have cells of the same number: none need be masked."""
+
+    def memory(self, states: Tensor, mask: Tensor | None) -> Memory: ...
+
+    def __call__(self, query: Tensor, memory: Memory) -> Read: ...
 
 
 class MeanVector(nn.Module):
@@ -43,7 +53,7 @@ class ShowAttendTell(nn.Module):
     what may follow is told by L_o(Ey + L_h h + L_z ẑ) (eq. 7), where L_o is the model's output layer.
     """
 
-    def __init__(self, shape: RecurrentShape, reader: Reader, d_image: int) -> None:
+    def __init__(self, shape: RecurrentShape, reader: Looks, d_image: int) -> None:
         super().__init__()
         d_model = shape.d_model
         self.cross_attention = reader

@@ -39,8 +39,8 @@ class Residual(nn.Module):
 
 
 GAIN = 20.0
-"""Few cells of a sparse image hold anything, and a mean of all is what a decoder reads at first: without a gain, one
-too faint to learn from (docs/log.md)."""
+"""Few cells of a sparse image hold anything, and a decoder reads about the mean of all at first: without a gain it is too
+faint to learn from."""
 
 
 class ResidualEncoder(nn.Module):
