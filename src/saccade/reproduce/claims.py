@@ -9,6 +9,7 @@ from saccade.reproduce.finding import Advanced, Finding
 
 CLAIMS = {
     "gradients": "gradients vanish or explode over time; open gates and clipping help (Pascanu et al. 2013, §2, §3.2)",
+    "reversal": "a fixed vector copies better what it reads backwards (Sutskever et al. 2014, Table 1)",
     "length": "length hurts a fixed vector, and not attention (Bahdanau et al. 2015, Figure 2)",
     "pointer": "pointing goes on where a fixed set of outputs ends (Vinyals et al. 2015, §4)",
     "turing": "a Turing machine copies what is longer than any it was trained on (Graves et al. 2014, §4.1)",
