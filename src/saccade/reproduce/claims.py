@@ -21,6 +21,7 @@ CLAIMS = {
     "positions": "PE(pos + k) is a linear function of PE(pos) (Vaswani et al. 2017, §3.5)",
     "depth": "residual connections carry gradients through many layers (He et al. 2016; Vaswani et al. 2017, §3.1)",
     "complexity": "time, memory and reach of attention, recurrence, convolution (Vaswani et al. 2017, Table 1)",
+    "ablations": "what heads, dropout, smoothing and positions are worth (Vaswani et al. 2017, Table 3)",
     "glyphs": "self-attention sees beyond a receptive field (Zhang et al. 2019, §3)",
     "facets": "a weight for every feature, or one a token (Shen et al. 2018, §3.1)",
 }
