@@ -14,6 +14,7 @@ CLAIMS = {
     "pointer": "pointing goes on where a fixed set of outputs ends (Vinyals et al. 2015, §4)",
     "turing": "a Turing machine copies what is longer than any it was trained on (Graves et al. 2014, §4.1)",
     "recall": "a Turing machine recalls among more items than it was trained on (Graves et al. 2014, §4.3)",
+    "luong": "scores that look at the source beat location (Luong et al. 2015, Table 4 and Table 6)",
     "captions": "attention describes scenes that one vector cannot, and looks at what it names (Xu et al. 2015)",
     "hierarchical": "words and sentences pooled by attention, or by averages (Yang et al. 2016, Table 2)",
     "coattention": "image and question lead each other, and beat either alone (Lu et al. 2016, §3.3)",
