@@ -37,6 +37,20 @@ def learn(
     """Train a new model on so many batches: Adam, a warm-up of a twentieth, then down to zero in a line."""
     dropout.seed(seed)
     model = build(settings, num_tokens, num_tokens)
+    return train(model, batches, updates=updates, rate=rate, seed=seed, advanced=advanced)
+
+
+def train(
+    model: Model,
+    batches: Iterator[Batch],
+    *,
+    updates: int,
+    rate: float,
+    seed: int,
+    smoothing: float = 0.0,
+    advanced: Callable[[int], None] = lambda _: None,
+) -> Trained:
+    """The same for a model that is there already, in place."""
     optimizer = torch.optim.Adam(model.parameters(), fused=True)
     model.train()
     began = time.perf_counter()
@@ -47,7 +61,7 @@ def learn(
         mask = batch.target_mask
         hidden, target = model(batch)[mask], batch.target[mask]
         optimizer.zero_grad()
-        (smoothed_loss_chunked(hidden, model.output_weight, target, 0.0) / len(target)).backward()  # type: ignore[no-untyped-call]
+        (smoothed_loss_chunked(hidden, model.output_weight, target, smoothing) / len(target)).backward()  # type: ignore[no-untyped-call]
         clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         advanced(update)

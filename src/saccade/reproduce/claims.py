@@ -9,10 +9,12 @@ from saccade.reproduce.finding import Advanced, Finding
 
 CLAIMS = {
     "gradients": "gradients vanish or explode over time; open gates and clipping help (Pascanu et al. 2013, §2, §3.2)",
+    "reversal": "a fixed vector copies better what it reads backwards (Sutskever et al. 2014, Table 1)",
     "length": "length hurts a fixed vector, and not attention (Bahdanau et al. 2015, Figure 2)",
     "pointer": "pointing goes on where a fixed set of outputs ends (Vinyals et al. 2015, §4)",
     "turing": "a Turing machine copies what is longer than any it was trained on (Graves et al. 2014, §4.1)",
     "recall": "a Turing machine recalls among more items than it was trained on (Graves et al. 2014, §4.3)",
+    "luong": "scores that look at the source beat location (Luong et al. 2015, Table 4 and Table 6)",
     "captions": "attention describes scenes that one vector cannot, and looks at what it names (Xu et al. 2015)",
     "hierarchical": "words and sentences pooled by attention, or by averages (Yang et al. 2016, Table 2)",
     "coattention": "image and question lead each other, and beat either alone (Lu et al. 2016, §3.3)",
@@ -20,6 +22,7 @@ CLAIMS = {
     "positions": "PE(pos + k) is a linear function of PE(pos) (Vaswani et al. 2017, §3.5)",
     "depth": "residual connections carry gradients through many layers (He et al. 2016; Vaswani et al. 2017, §3.1)",
     "complexity": "time, memory and reach of attention, recurrence, convolution (Vaswani et al. 2017, Table 1)",
+    "ablations": "what heads, dropout, smoothing and positions are worth (Vaswani et al. 2017, Table 3)",
     "glyphs": "self-attention sees beyond a receptive field (Zhang et al. 2019, §3)",
     "facets": "a weight for every feature, or one a token (Shen et al. 2018, §3.1)",
 }

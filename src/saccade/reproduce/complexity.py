@@ -70,10 +70,10 @@ def layer(name: str, d_model: int) -> Layer:
             ]
         case "recurrence":
             recurrence = nn.RNN(d_model, d_model)
-            return lambda states: recurrence(states)[0]  # type: ignore[no-any-return]
+            return lambda states: recurrence(states)[0]
         case "convolution":
             convolution = ConvolutionalEncoderLayer(ConvolutionShape(d_model=d_model, kernel=KERNEL, dropout=0.0))
-            return lambda states: convolution(states[None], torch.ones(1, len(states), dtype=torch.bool))[0]  # type: ignore[no-any-return]
+            return lambda states: convolution(states[None], torch.ones(1, len(states), dtype=torch.bool))[0]
     raise AssertionError(name)
 
 

@@ -110,7 +110,7 @@ def recall(
     for update in range(1, updates + 1):
         inputs, first = _sequences(random, lag)
         optimizer.zero_grad()
-        cross_entropy(output(layer(inputs)[0][-1]), first).backward()
+        cross_entropy(output(layer(inputs)[0][-1]), first).backward()  # type: ignore[no-untyped-call]
         clip_grad_norm_(parameters, 1.0)
         optimizer.step()
         advanced(update)
