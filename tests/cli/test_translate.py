@@ -357,3 +357,8 @@ def test_a_job_that_met_bytes_that_are_no_text_goes_on_with_them_replaced(saccad
     assert saccade(*words).code == 1
     assert saccade(*words, "--encoding-errors", "replace").code == 0
     assert (tmp_path / "out").read_text("utf-8") == "Fuchs Hund\n?\ufffd!\n"
+
+
+def test_draws_that_are_compared_take_the_settings_of_sampling(saccade, trained: Path):
+    ended = saccade("translate", "-m", trained / "run", "--mbr", "4", "--set", "search.top_p=0.5", stdin="fox dog\n")
+    assert (ended.code, ended.stdout, ended.stderr) == (0, "Fuchs Hund\n", "")

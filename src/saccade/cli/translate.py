@@ -112,6 +112,7 @@ def translate(
     `saccade translate --model runs/en-de book.en -o book.de --split sentences --set search.length_penalty=0.8`
     """
     from saccade.directory import ModelDirectory
+    from saccade.engines.compared import candidates
     from saccade.evaluation.risk import MinimumRisk
     from saccade.text.formats.glossary import read_glossary
     from saccade.text.wording import Wording
@@ -124,7 +125,9 @@ def translate(
     wording = None if glossary is None else Wording(glossary=read_glossary(glossary))
     risk = None if mbr is None else MinimumRisk(samples=mbr)
     translator = load(model, engine=engine, compute=compute, wording=wording, mbr=risk)
-    search = search_settings(translator.search, beam, n_best, overrides or ())
+    # What is compared is drawn by chance, so that the settings of sampling are those that count.
+    own = translator.search if risk is None else candidates(translator.search, risk)
+    search = search_settings(own, beam, n_best, overrides or ())
     work = Work(translator, search, split)
     if not files and sys.stdin.isatty():
         note("Type text to translate, a line at a time; Ctrl-D ends.")
