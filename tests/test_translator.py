@@ -22,7 +22,8 @@ from saccade.text.normalize import normalize
 from saccade.text.tokenizer import Tokenizer, Tokenizers, TokenizerSettings
 from saccade.trace.alignment import Reading
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
-from saccade.translator import Translation, Translator
+from saccade.translation import Translation
+from saccade.translator import Translator
 
 
 def test_a_notebook_shows_a_translation_as_harmless_text():
@@ -97,6 +98,53 @@ def test_a_stream_does_not_wait_for_the_end(translator: Translator):
     assert next(stream) == " Löwe"
 
 
+def test_a_stream_leaves_what_translate_leaves(translator: Translator):
+    for text in ("😀", " ?! ", ""):
+        pieces, value = drained(translator.stream(text))
+        assert "".join(pieces) == value.text == translator.translate(text).text
+
+
+def test_a_stream_begins_as_its_translator_has_it(trained: Path):
+    translator = saccade.load(trained / "run", engine="torch", wording=Wording(prefix="Hund"))
+    assert "".join(translator.stream("cat lion")).startswith("Hund")
+
+
+@pytest.mark.parametrize(
+    ("held", "what"),
+    [
+        ({"wording": Wording(glossary={"cat": "Hund"})}, "holds translations to words"),
+        ({"wording": Wording(banned=["Hund"])}, "holds translations to words"),
+        ({"mbr": MinimumRisk()}, "compares translations"),
+    ],
+)
+def test_what_is_known_at_the_end_only_is_not_streamed(held: dict[str, object], what: str, trained: Path):
+    with pytest.raises(ModelError) as told:
+        next(saccade.load(trained / "run", engine="torch", **held).stream("cat lion"))
+    assert str(told.value) == (
+        f"This translator {what}, which needs whole texts, but a stream shows each piece before the next is known. "
+        "Use translate, or load the model without mbr, and with no wording but a prefix."
+    )
+
+
+def test_a_single_text_to_score_is_refused(translator: Translator):
+    """Not taken for a list of its letters."""
+    with pytest.raises(saccade.DataError) as told:
+        translator.score("cat", "dog")
+    assert str(told.value) == (
+        "Sources and targets must be two lists of texts, but one of them is a single text. "
+        "Write score([source], [target])."
+    )
+
+
+def test_a_wording_that_is_none_is_refused(translator: Translator):
+    with pytest.raises(saccade.DataError) as told:
+        translator.translate(["cat"], wording={"cat": "Katze"})
+    assert str(told.value) == (
+        "wording must be a Wording, or a list with one for each text, but there is 'cat'. "
+        'Write, for example, Wording(glossary={"dog": "Hund"}).'
+    )
+
+
 # -- minimum Bayes risk --
 
 
@@ -133,6 +181,8 @@ def test_samples_count_as_often_as_they_were_drawn(translator: Translator):
     texts = [each.text for each in (found, *found.alternatives)]
     assert len({*texts}) < len(texts) == 30
     expected = by_a_plain_loop(texts, [1.0] * 30)
+    drawn = translator.translate("lionfox dog", search=drawing, mbr=MinimumRisk())
+    assert drawn.score == pytest.approx(max(expected.values())), "also if the search itself is by chance"
     mbr = MinimumRisk(samples=30)
     best = translator.translate("lionfox dog", search=replace(drawing, n_best=4), mbr=mbr)
     assert [best.score, *(each.score for each in best.alternatives)] == pytest.approx(

@@ -19,7 +19,8 @@ from saccade.search.settings import SearchSettings
 if TYPE_CHECKING:
     from saccade.evaluation.risk import MinimumRisk
     from saccade.text.wording import Wording
-    from saccade.translator import Translation, Translator, load
+    from saccade.translation import Translation
+    from saccade.translator import Translator, load
 
 __version__ = "0.1.0"
 
@@ -45,7 +46,7 @@ __all__ = [
 
 _LAZY = {
     "MinimumRisk": "saccade.evaluation.risk",
-    "Translation": "saccade.translator",
+    "Translation": "saccade.translation",
     "Translator": "saccade.translator",
     "Wording": "saccade.text.wording",
     "load": "saccade.translator",

@@ -1,95 +1,31 @@
 """Text in, translation out: normalise → tokenize → search → tokens → text. What most users import."""
 
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import replace
 from functools import cached_property
-from html import escape
 from itertools import islice, repeat
-from math import exp, fsum
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple, get_args, overload
+from typing import NamedTuple, get_args, overload
 
 from saccade.directory import ModelDirectory
 from saccade.engines.automatic import load_engine, load_ensemble
+from saccade.engines.compared import by_risk, candidates
 from saccade.engines.engine import Compute, Engine, EngineName, Traced
-from saccade.engines.worded import Demand, Writer, translate_worded
+from saccade.engines.worded import Demand, Writer, need_beam, translate_worded
 from saccade.errors import DataError, ModelError
-from saccade.evaluation.risk import MinimumRisk, expected_utility
+from saccade.evaluation.risk import MinimumRisk
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.hypothesis import score as rank
-from saccade.search.settings import BELONGS_TO, SearchSettings
+from saccade.search.settings import SearchSettings
 from saccade.text.joining import has_spaces
 from saccade.text.normalize import normalize
-from saccade.text.parts import Divider, Division, Reading, Split, rejoin
+from saccade.text.parts import Divider, Division, Reading, Split, is_readable, rejoin
 from saccade.text.streaming import text_pieces
 from saccade.text.tokenizer import EOS, SPECIALS, Tokenizer
 from saccade.text.wording import Wording
-from saccade.trace import alignment
-from saccade.trace.trace import KINDS, AttentionTrace, Kind, Matrix, Span, Tokens
-from saccade.trace.words import word_spans
-
-
-@dataclass(frozen=True, slots=True)
-class Translation:
-    """One way to say a text in the other language."""
-
-    source: str
-    """The text as it was given."""
-    text: str
-    """The translation."""
-    score: float = 0.0
-    """What ranked it: log-probability made comparable between lengths."""
-    log_prob: float = 0.0
-    """Its log-probability under the model; of a text in several parts, the sum over them."""
-    tokens: tuple[str, ...] = ()
-    """The tokens that the translation was written in."""
-    attention: AttentionTrace | None = field(default=None, repr=False, compare=False)
-    """What was attended to, in every layer and head; None unless asked for."""
-    alternatives: tuple["Translation", ...] = field(default=(), repr=False)
-    """The next best ones, if more than one was asked for."""
-    notes: tuple[str, ...] = ()
-    """What the reader should know, such as a source longer than the model has ever seen."""
-    num_parts: int = 1
-    """How many parts the source was cut into; each was translated by itself."""
-
-    def __str__(self) -> str:
-        return self.text
-
-    @property
-    def alignment(self) -> tuple[alignment.Link, ...] | None:
-        """Links (source word, target word), counted from 0: each word of the translation with the one it attends to
-        most. A word is what stands between blanks, or a single Chinese or Japanese character. None unless attention was
-        asked for.
-        """
-        if self.attention is None:
-            return None
-        heard = alignment.Reading().weights(self.attention)
-        source, target = (_word_shares(side) for side in (self.attention.source, self.attention.target))
-        return tuple(alignment.links(alignment.between_words(heard, source, target)))
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the page of its attention and that of its alternatives, or the text alone."""
-        traces = [each.attention for each in (self, *self.alternatives) if each.attention is not None]
-        if not traces:
-            return f"<p>{escape(self.text)}</p>"
-        from saccade.trace.notebook import repr_html
-
-        return repr_html(traces)
-
-
-class Scored(NamedTuple):
-    """How likely a given translation is, token by token."""
-
-    tokens: tuple[str, ...]
-    """Those of the target, and its end."""
-    log_probs: tuple[float, ...]
-    """Of each of them, given the source and the tokens before it, in nats."""
-
-    @property
-    def log_prob(self) -> float:
-        """log p(target | source)."""
-        return fsum(self.log_probs)
+from saccade.trace.trace import KINDS, AttentionTrace, Kind, Span, Tokens
+from saccade.translation import Scored, Translation
 
 
 def load(
@@ -202,6 +138,7 @@ class Translator:
             split = _whole(split)
         asked = Asked(search or self.search, mbr or self.mbr, attention)
         wordings = self._wordings(texts, wording)
+        self._check_held(wordings, asked)
         divisions = self._divided(texts, wordings, split)
         parts = [
             (reading, self._demand(reading.part.text, each))
@@ -220,12 +157,16 @@ class Translator:
         """Pieces of the translation of one text while it is being written; the generator's value is all of it.
 
         The pieces together are exactly the text that `translate` gives for the same search: greedy unless given, as a
-        beam does not know its first word before its last. The translation begins with `prefix`.
+        beam does not know its first word before its last. The translation begins with `prefix`. A text is read whole,
+        with a note if it is too long.
         """
+        self._check_streams()
         source = self.directory.tokenizers.source.encode(text)
-        if not source:
-            return Translation(text, "")
-        demand = Demand(prefix)
+        if not source or not is_readable(text):
+            if left := normalize(text):
+                yield left
+            return Translation(text, left)
+        demand = Demand(normalize(prefix or self.wording.prefix))
         tokens = self.engine.stream(
             source, search or replace(self.search, beam=1, n_best=1), constraints=self._writer.begun(demand)
         )
@@ -294,6 +235,15 @@ class Translator:
             for (_, source), (_, target), each in zip(read, written, traced, strict=True)
         ]
 
+    def _check_streams(self) -> None:
+        """Refuse to stream what is known of a whole text only: pieces are never taken back."""
+        if self.mbr is not None or self.wording.banned or self.wording.required or self.wording.glossary:
+            held = "compares translations" if self.mbr is not None else "holds translations to words"
+            raise ModelError(
+                f"This translator {held}, which needs whole texts, but a stream shows each piece before the next is "
+                "known. Use translate, or load the model without mbr, and with no wording but a prefix."
+            )
+
     @property
     def search(self) -> SearchSettings:
         """How this model translates unless told otherwise."""
@@ -329,29 +279,35 @@ class Translator:
             token_log_probs=traced.token_log_probs,
         )
 
-    def _by_risk(self, found: list[Hypothesis], mbr: MinimumRisk) -> list[Hypothesis]:
-        """Each text once, that of the highest expected utility first. What was drawn by chance counts as often as it
-        was drawn, and what a beam found by its probability.
-        """
-        texts = [self.directory.tokenizers.target.decode(each.ids) for each in found]
-        highest = max(each.log_prob for each in found)
-        weights = [1.0 if mbr.samples else exp(each.log_prob - highest) for each in found]
-        language = self.directory.description.target_language
-        expected = expected_utility(texts, weights, utility=mbr.utility, language=language)
-        first = {text: place for place, text in reversed(list(enumerate(texts)))}
-        ranked = sorted(first.values(), key=lambda place: (-expected[place], place))
-        return [replace(found[place], score=expected[place]) for place in ranked]
-
     def _wordings(self, texts: Sequence[str], wording: Wording | Sequence[Wording] | None) -> list[Wording]:
         """What the translation of each text is held to."""
         wording = self.wording if wording is None else wording
         wordings = [wording] * len(texts) if isinstance(wording, Wording) else list(wording)
+        if strange := [each for each in wordings if not isinstance(each, Wording)]:
+            raise DataError(
+                f"wording must be a Wording, or a list with one for each text, but there is {strange[0]!r}. "
+                'Write, for example, Wording(glossary={"dog": "Hund"}).'
+            )
         if len(wordings) != len(texts):
             raise DataError(
                 f"Every text must have a wording of its own, or all of them the same, but there are {len(texts)} texts "
                 f"and {len(wordings)} wordings. Give Wording() to those that are free."
             )
         return wordings
+
+    def _check_held(self, wordings: Sequence[Wording], asked: "Asked") -> None:
+        """Refuse what cannot be held to at once, not at the first text with a term of the glossary."""
+        if not any(wordings):
+            return
+        self.engine.need_constraints()
+        if any(each.required or each.glossary for each in wordings):
+            if asked.mbr is not None and asked.mbr.samples:
+                raise ModelError(
+                    "Required phrases and glossaries need a beam, but with minimum Bayes risk over "
+                    f"{asked.mbr.samples} samples, translations are drawn by chance, which keeps no place for them. "
+                    "Leave one of the two out."
+                )
+            need_beam(asked.search)
 
     def _demand(self, text: str, wording: Wording) -> Demand:
         """What a wording asks of the translation of this text, or of a part of one."""
@@ -379,12 +335,12 @@ class Translator:
             self.engine,
             self._writer,
             [reading.ids for _, reading, _ in read],
-            asked.search if asked.mbr is None else _candidates(asked.search, asked.mbr),
+            asked.candidates,
             [demand for _, _, demand in read],
             advanced=advanced,
         )
         if asked.mbr is not None:
-            found = [self._by_risk(several, asked.mbr)[: asked.search.n_best] for several in found]
+            found = [self._by_risk(several, asked, asked.mbr) for several in found]
         written = [(reading, each) for (_, reading, _), several in zip(read, found, strict=True) for each in several]
         decoded = self.directory.tokenizers.target.decode_many([each.ids for _, each in written])
         traced: Iterable[Traced | None] = repeat(None, len(written))
@@ -399,6 +355,13 @@ class Translator:
             best, *others = islice(said, len(hypotheses))
             translations[row] = replace(best, alternatives=tuple(others))
         return translations
+
+    def _by_risk(self, found: list[Hypothesis], asked: "Asked", mbr: MinimumRisk) -> list[Hypothesis]:
+        """As many as are asked for, that of the least risk first."""
+        texts = [self.directory.tokenizers.target.decode(each.ids) for each in found]
+        drawn = asked.candidates.method == "sampling"
+        language = self.directory.description.target_language
+        return by_risk(found, texts, mbr, drawn=drawn, language=language)[: asked.search.n_best]
 
     def _joined(
         self, text: str, division: Division, parts: list[Translation], wording: Wording, asked: "Asked"
@@ -469,6 +432,11 @@ class Asked(NamedTuple):
     mbr: MinimumRisk | None
     attention: bool
 
+    @property
+    def candidates(self) -> SearchSettings:
+        """The search that is really made: to be compared, there must be more than are asked for."""
+        return self.search if self.mbr is None else candidates(self.search, self.mbr)
+
 
 def _whole(split: Split) -> Split:
     if split == "sentences":
@@ -492,25 +460,16 @@ def _scaled(advanced: Callable[[int], None], num_texts: int, num_parts: int) -> 
     return count
 
 
-def _candidates(settings: SearchSettings, mbr: MinimumRisk) -> SearchSettings:
-    """The search that finds what is to be compared: so many draws, or all that the beam has."""
-    if not mbr.samples:
-        return replace(settings, n_best=max(settings.n_best, settings.beam))
-    usual = {field.name: field.default for field in fields(settings)}
-    others: dict[str, Any] = {name: usual[name] for name, methods in BELONGS_TO.items() if "sampling" not in methods}
-    return replace(settings, method="sampling", n_best=mbr.samples, **others)
-
-
 def _check_pairs(sources: Sequence[str], targets: Sequence[str]) -> None:
+    if isinstance(sources, str) or isinstance(targets, str):
+        raise DataError(
+            "Sources and targets must be two lists of texts, but one of them is a single text. "
+            "Write score([source], [target])."
+        )
     if len(sources) != len(targets):
         raise DataError(
             f"Every source must have one target, but there are {len(sources)} sources and {len(targets)} targets."
         )
-
-
-def _word_shares(tokens: Tokens) -> Matrix:
-    assert tokens.spans is not None, "a translator knows where its tokens stand"
-    return alignment.shares(tokens.spans, word_spans(tokens.text))
 
 
 def _tokens(tokenizer: Tokenizer, text: str) -> tuple[tuple[int, ...], Tokens]:

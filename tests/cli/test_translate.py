@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from saccade import load
-from saccade.cli.translate import Work, chunks
+from saccade import SearchSettings, Translation, load
+from saccade.cli.translate import Work, chunks, search_settings
 from saccade.text.formats.stream import Lines
 
 LINES = ["lion fox", "", "bee ant", "   ", "cat lion", "", ""]
@@ -333,3 +333,32 @@ def test_notes_do_not_flood(saccade, trained: Path):
     )
     assert told[20] == "10 more lines had such notes."
     assert ended.stdout == "Hund Katze Hund Katze Hund Katze Hund Katze Hund\n" * 30 or ended.stdout.count("\n") == 30
+
+
+def test_alternatives_are_as_many_as_asked_for_whatever_the_beam():
+    own = SearchSettings(beam=2)
+    asked = search_settings(own, None, 4, ["search.method=alternatives"])
+    assert (asked.beam, asked.n_best) == (2, 4), "each is completed by a beam of its own"
+    assert search_settings(own, None, 4).beam == 4
+    assert search_settings(own, 6, None, ["search.method=diverse", "search.groups=3"]).beam == 6
+
+
+def test_fewer_translations_than_asked_for_stay_in_their_order():
+    """Of a line with two, four are written: the last is repeated, so that the best come first."""
+    found = Translation("a", "eins", score=-1.0, alternatives=(Translation("a", "zwei", score=-2.0),))
+    work = Work(None, SearchSettings(n_best=4))  # type: ignore[arg-type]
+    assert [line.split("\t")[1] for line in work._written(found)] == ["eins", "zwei", "zwei", "zwei"]
+
+
+def test_a_job_that_met_bytes_that_are_no_text_goes_on_with_them_replaced(saccade, trained: Path, tmp_path: Path):
+    """What could be read before is the same either way; but what was replaced is not what is read strictly."""
+    (tmp_path / "in").write_bytes(b"fox dog\n?\xff!\n")
+    words = ("translate", "-m", trained / "run", tmp_path / "in", "-o", tmp_path / "out")
+    assert saccade(*words).code == 1
+    assert saccade(*words, "--encoding-errors", "replace").code == 0
+    assert (tmp_path / "out").read_text("utf-8") == "Fuchs Hund\n?\ufffd!\n"
+
+
+def test_draws_that_are_compared_take_the_settings_of_sampling(saccade, trained: Path):
+    ended = saccade("translate", "-m", trained / "run", "--mbr", "4", "--set", "search.top_p=0.5", stdin="fox dog\n")
+    assert (ended.code, ended.stdout, ended.stderr) == (0, "Fuchs Hund\n", "")

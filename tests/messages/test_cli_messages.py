@@ -595,6 +595,24 @@ def test_a_missing_file_to_score(saccade, trained: Path, tmp_path: Path):
 def test_a_glossary_and_samples_do_not_go_together(saccade, trained: Path, tmp_path: Path):
     (tmp_path / "terms.tsv").write_text("dog\tHund\n")
     words = ("-m", trained / "run", "--glossary", tmp_path / "terms.tsv", "--mbr", "4")
-    assert message(saccade("translate", *words, stdin="dog\n")) == (
-        'Required phrases and glossaries need method = "beam" or "alternatives", not "sampling", which keeps no place for them. Leave them out, or search with a beam.'
+    told = (
+        "Required phrases and glossaries need a beam, but with minimum Bayes risk over 4 samples, translations are "
+        "drawn by chance, which keeps no place for them. Leave one of the two out."
     )
+    assert message(saccade("translate", *words, stdin="dog\n")) == told
+    assert message(saccade("translate", *words, stdin="cat\n")) == told, "said before the first term is met"
+
+
+def test_a_beam_that_the_groups_do_not_divide(saccade, trained: Path):
+    """However its width was given."""
+    words = ("-m", trained / "run", "--set", "search.method=diverse", "--set", "search.groups=5")
+    for width in (("--beam", "4"), ("--set", "search.beam=4")):
+        assert message(saccade("translate", *words, *width, stdin="dog\n")) == (
+            "The command line: search: groups must be a divisor of beam, 4, not 5"
+        )
+
+
+def test_a_job_gone_on_with_by_another_glossary(saccade, begun: list[str | Path], tmp_path: Path):
+    (tmp_path / "terms.tsv").write_text("dog\tHund\n")
+    told = message(saccade(*begun, "--glossary", tmp_path / "terms.tsv"))
+    assert re.search(r"must not mix two: glossary: \"\" -> \"[0-9a-f]{64}\"\. Undo these changes", told)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from saccade.text.wording import Wording, matching, occurrences
+from saccade.text.wording import Wording, matching, occurrences, terms
 
 GLOSSARY = {
     "dog": "Hund",
@@ -16,7 +16,7 @@ GLOSSARY = {
 
 
 @pytest.mark.parametrize(
-    ("source", "terms"),
+    ("source", "expected"),
     [
         ("A dog.", ["dog"]),
         ("Dog and DOG", ["dog"]),
@@ -34,15 +34,15 @@ GLOSSARY = {
         ("", []),
     ],
 )
-def test_terms_of_a_language_with_blanks_are_whole_words(source: str, terms: list[str]):
-    assert matching(GLOSSARY, source, spaced=True) == terms
+def test_terms_of_a_language_with_blanks_are_whole_words(source: str, expected: list[str]):
+    assert matching(terms(GLOSSARY), source, spaced=True) == expected
 
 
 def test_terms_of_a_language_without_blanks_are_found_anywhere():
     glossary = {"狗": "dog", "热狗": "hot dog", "草地": "grass"}
-    assert matching(glossary, "一只狗在草地上跑。", spaced=False) == ["狗", "草地"]
-    assert matching(glossary, "一只热狗", spaced=False) == ["热狗"]
-    assert matching(glossary, "一只狗", spaced=True) == [], "the comparison can fail"
+    assert matching(terms(glossary), "一只狗在草地上跑。", spaced=False) == ["狗", "草地"]
+    assert matching(terms(glossary), "一只热狗", spaced=False) == ["热狗"]
+    assert matching(terms(glossary), "一只狗", spaced=True) == [], "the comparison can fail"
 
 
 def test_a_vowel_sign_belongs_to_its_word():

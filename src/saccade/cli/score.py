@@ -15,7 +15,8 @@ from saccade.text.formats.opening import check_readable
 from saccade.text.normalize import normalize
 
 if TYPE_CHECKING:
-    from saccade.translator import Scored, Translator
+    from saccade.translation import Scored
+    from saccade.translator import Translator
 
 CHUNK = 1000  # pairs read, sorted by length, scored and written at a time
 Pair = tuple[str, str]

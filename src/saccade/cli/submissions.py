@@ -14,7 +14,8 @@ from saccade.text.formats.opening import open_text
 
 if TYPE_CHECKING:
     from saccade.evaluation.report import Submission
-    from saccade.translator import Translation, Translator
+    from saccade.translation import Translation
+    from saccade.translator import Translator
 
 CHUNK = 200  # texts whose attention is held at a time
 UNNAMED = ("run", "model")  # what a directory is called for what it is, not for what is in it

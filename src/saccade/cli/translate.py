@@ -1,12 +1,13 @@
 """`saccade translate`: lines in, lines out, as soon as they are there and in memory that does not grow with them."""
 
+import hashlib
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import cycle, islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +25,8 @@ from saccade.text.formats.stream import EncodingErrors, Lines
 from saccade.text.parts import Split
 
 if TYPE_CHECKING:
-    from saccade.translator import Translation, Translator
+    from saccade.translation import Translation
+    from saccade.translator import Translator
 
 CHUNK = 2000  # lines read, sorted by length, translated and written at a time …
 FIRST = 16  # … and at first, so that the first ones are there soon
@@ -110,6 +112,7 @@ def translate(
     `saccade translate --model runs/en-de book.en -o book.de --split sentences --set search.length_penalty=0.8`
     """
     from saccade.directory import ModelDirectory
+    from saccade.engines.compared import candidates
     from saccade.evaluation.risk import MinimumRisk
     from saccade.text.formats.glossary import read_glossary
     from saccade.text.wording import Wording
@@ -122,7 +125,9 @@ def translate(
     wording = None if glossary is None else Wording(glossary=read_glossary(glossary))
     risk = None if mbr is None else MinimumRisk(samples=mbr)
     translator = load(model, engine=engine, compute=compute, wording=wording, mbr=risk)
-    search = search_settings(translator.search, beam, n_best, overrides or ())
+    # What is compared is drawn by chance, so that the settings of sampling are those that count.
+    own = translator.search if risk is None else candidates(translator.search, risk)
+    search = search_settings(own, beam, n_best, overrides or ())
     work = Work(translator, search, split)
     if not files and sys.stdin.isatty():
         note("Type text to translate, a line at a time; Ctrl-D ends.")
@@ -135,7 +140,7 @@ def translate(
         else:
             job = Job(
                 model=" ".join(ModelDirectory.open(each).checksum() for each in model),
-                wording=repr(wording),
+                glossary="" if wording is None else _checksum(wording.glossary),
                 mbr=mbr,
                 engine=engine,
                 compute=compute,
@@ -150,6 +155,10 @@ def translate(
         note(work.summary)
 
 
+def _checksum(glossary: Mapping[str, str]) -> str:
+    return hashlib.sha256(repr(sorted(glossary.items())).encode("utf-8")).hexdigest()
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asked:
     """What `--set` can change here."""
@@ -161,10 +170,16 @@ class Asked:
 def search_settings(
     own: SearchSettings, beam: int | None, n_best: int | None = 1, overrides: Sequence[str] = ()
 ) -> SearchSettings:
-    """The model's own settings with what the command line asks for; several translations need as wide a beam."""
-    asked = settings.override(Asked(search=replace(own, n_best=1)), overrides, origin="The command line").search
+    """The model's own settings with what the command line asks for; several translations may need as wide a beam."""
+    width = [] if beam is None else [f"search.beam={beam}"]
+    asked = _overridden(replace(own, n_best=1), [*overrides, *width])
     several = asked.n_best if n_best is None else n_best
-    return replace(asked, beam=max(asked.beam if beam is None else beam, several), n_best=several)
+    wide = asked.beam if asked.returns_any_number else max(asked.beam, several)
+    return _overridden(asked, [f"search.beam={wide}", f"search.n_best={several}"])
+
+
+def _overridden(search: SearchSettings, overrides: Sequence[str]) -> SearchSettings:
+    return settings.override(Asked(search=search), overrides, origin="The command line").search
 
 
 @dataclass(slots=True)
@@ -229,8 +244,9 @@ class Work:
         if self.search.n_best == 1:
             yield _BREAK.sub(" ", translation.text)
             return
-        # A blank line has one translation, which is repeated: line n of the input has lines of its own.
-        several = islice(cycle((translation, *translation.alternatives)), self.search.n_best)
+        # Where there are fewer, such as for a blank line, the last is repeated: line n of the input has its own lines.
+        found = (translation, *translation.alternatives)
+        several = islice(chain(found, repeat(found[-1])), self.search.n_best)
         yield from (f"{each.score:.4f}\t{_BREAK.sub(' ', each.text)}" for each in several)
 
 

@@ -31,8 +31,8 @@ class Job:
     """The version that does it."""
     model: str
     """Checksum of the model, or of each of several."""
-    wording: str = ""
-    """What translations are held to, such as a glossary."""
+    glossary: str = ""
+    """Checksum of the terms that translations are held to."""
     mbr: int | None = None
     """How many are drawn to choose from."""
     engine: EngineName = "auto"
@@ -123,7 +123,9 @@ def _resumed(part: Path, job: Job, lines: Lines) -> State:
         return State(job=job, input=lines.mark)
     state = settings.load(State, _state_of(part))
     again = f"or remove {part} to begin anew"
-    if changes := settings.differences(state.job, job):
+    # What could be read strictly is read alike when bytes that are no text are replaced.
+    alike = replace(job, encoding_errors="strict") if state.job.encoding_errors == "strict" else job
+    if changes := settings.differences(state.job, alike):
         raise OutputExists(
             f"{part} was begun in another way, and one output must not mix two: {'; '.join(changes)}. Undo these "
             f"changes to go on with it, {again}."
@@ -140,7 +142,7 @@ def _resumed(part: Path, job: Job, lines: Lines) -> State:
         )
     if state.input.lines:
         note(f"Going on after line {state.input.lines:,}, which {part} ends with.")
-    return state
+    return replace(state, job=job)
 
 
 @contextmanager

@@ -86,6 +86,15 @@ class Writer:
             yield inside[0], inside[-1] + 1
 
 
+def need_beam(settings: SearchSettings) -> None:
+    """Refuse a search that cannot be asked for required phrases."""
+    if settings.method not in ("beam", "alternatives"):
+        raise ModelError(
+            f'Required phrases and glossaries need method = "beam" or "alternatives", not "{settings.method}", which '
+            "keeps no place for them. Leave them out, or search with a beam."
+        )
+
+
 def translate_worded(
     engine: Engine,
     writer: Writer,
@@ -98,11 +107,8 @@ def translate_worded(
     """The best hypotheses of each source that hold to its demand, as far as they can be found."""
     held = [writer.begun(demand) for demand in demands]
     rows = [row for row, demand in enumerate(demands) if demand.is_of_words]
-    if any(demands[row].required for row in rows) and settings.method not in ("beam", "alternatives"):
-        raise ModelError(
-            f'Required phrases and glossaries need method = "beam" or "alternatives", not "{settings.method}", which '
-            "keeps no place for them. Leave them out, or search with a beam."
-        )
+    if any(demands[row].required for row in rows):
+        need_beam(settings)
     if rows or any(held):
         engine.need_constraints()
     found = engine.translate(sources, settings, constraints=held if any(held) else None, advanced=advanced)

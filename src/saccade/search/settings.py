@@ -79,8 +79,8 @@ class SearchSettings:
         rules = {
             "beam": (self.beam >= 1, "at least 1"),
             "n_best": (
-                self.n_best >= 1 and (self.n_best <= self.beam or self._returns_any_number),
-                "at least 1" if self._returns_any_number else f"between 1 and beam, which is {self.beam}",
+                self.n_best >= 1 and (self.n_best <= self.beam or self.returns_any_number),
+                "at least 1" if self.returns_any_number else f"between 1 and beam, which is {self.beam}",
             ),
             "length_penalty": (0 <= self.length_penalty < math.inf, "a finite number, 0 or more"),
             "coverage_penalty": (0 <= self.coverage_penalty < math.inf, "a finite number, 0 or more"),
@@ -112,7 +112,8 @@ class SearchSettings:
         return {"sampling": self.n_best, "alternatives": self.n_best * self.beam}.get(self.method, self.beam)
 
     @property
-    def _returns_any_number(self) -> bool:
+    def returns_any_number(self) -> bool:
+        """Whether `n_best` may be larger than `beam`."""
         return self.method in ("alternatives", "sampling")
 
     def _divides_beam(self, groups: int) -> bool:

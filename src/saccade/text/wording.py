@@ -1,14 +1,25 @@
 """What a translation is to say, in words: as its user puts it, and as it is found again in a text."""
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from saccade.errors import DataError
 from saccade.text.normalize import normalize
 
 Span = tuple[int, int]
+
+
+class Term(NamedTuple):
+    """A phrase of a glossary, made ready once for all texts that it is looked for in."""
+
+    given: str
+    phrase: str
+    """As texts are read."""
+    in_any_case: bool
+    """Whether it is found in capitals, too."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,6 +35,7 @@ class Wording:
     glossary: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Phrases of the source with their translations, each required where its source occurs. One in small letters is
     also found in capitals; of several that overlap, the longest counts."""
+    _terms: tuple[Term, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("banned", "required"):
@@ -37,27 +49,36 @@ class Wording:
                 raise DataError(
                     f"A glossary must have a phrase on both sides, but {source!r} → {target!r} has none on one of them."
                 )
+        object.__setattr__(self, "_terms", terms(self.glossary))
 
     def __bool__(self) -> bool:
         return bool(self.prefix or self.banned or self.required or self.glossary)
 
     def demands(self, source: str, *, spaced: bool) -> tuple[str, ...]:
         """The phrases that a translation of this source must have; `spaced`: there are blanks between its words."""
-        terms = [normalize(phrase) for phrase in self.required]
-        terms += [normalize(self.glossary[term]) for term in matching(self.glossary, source, spaced=spaced)]
-        return tuple(dict.fromkeys(terms))
+        asked = [normalize(phrase) for phrase in self.required]
+        asked += [normalize(self.glossary[term]) for term in matching(self._terms, source, spaced=spaced)]
+        return tuple(dict.fromkeys(asked))
 
 
-def matching(glossary: Mapping[str, str], source: str, *, spaced: bool) -> list[str]:
-    """The terms of a glossary that occur in a source, in their order there, each once."""
+def terms(glossary: Iterable[str]) -> tuple[Term, ...]:
+    """The phrases of a glossary, the longest first."""
+    phrases = {given: normalize(given) for given in glossary}
+    made = (Term(given, phrase, phrase == _lower(phrase)) for given, phrase in phrases.items())
+    return tuple(sorted(made, key=lambda term: len(term.phrase), reverse=True))
+
+
+def matching(among: Sequence[Term], source: str, *, spaced: bool) -> list[str]:
+    """The terms that occur in a source, as they were given, in their order there, each once; the longest come first."""
+    if not among:
+        return []
     source = normalize(source)
+    small = _lower(source)
     found: list[tuple[Span, str]] = []
-    for term in sorted(glossary, key=len, reverse=True):
-        phrase = normalize(term)
-        text = _lower(source) if phrase == _lower(phrase) else source
-        for start, end in occurrences(phrase, text, spaced=spaced):
+    for term in among:
+        for start, end in occurrences(term.phrase, small if term.in_any_case else source, spaced=spaced):
             if all(end <= first or last <= start for (first, last), _ in found):
-                found.append(((start, end), term))
+                found.append(((start, end), term.given))
     return list(dict.fromkeys(term for _, term in sorted(found)))
 
 

@@ -1,0 +1,77 @@
+"""What a translator hands back: a translation with its score, tokens and attention, and scores of given ones."""
+
+from dataclasses import dataclass, field
+from html import escape
+from math import fsum
+from typing import NamedTuple
+
+from saccade.trace import alignment
+from saccade.trace.trace import AttentionTrace, Matrix, Tokens
+from saccade.trace.words import word_spans
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """One way to say a text in the other language."""
+
+    source: str
+    """The text as it was given."""
+    text: str
+    """The translation."""
+    score: float = 0.0
+    """What ranked it: log-probability made comparable between lengths."""
+    log_prob: float = 0.0
+    """Its log-probability under the model; of a text in several parts, the sum over them."""
+    tokens: tuple[str, ...] = ()
+    """The tokens that the translation was written in."""
+    attention: AttentionTrace | None = field(default=None, repr=False, compare=False)
+    """What was attended to, in every layer and head; None unless asked for."""
+    alternatives: tuple["Translation", ...] = field(default=(), repr=False)
+    """The next best ones, if more than one was asked for."""
+    notes: tuple[str, ...] = ()
+    """What the reader should know, such as a source longer than the model has ever seen."""
+    num_parts: int = 1
+    """How many parts the source was cut into; each was translated by itself."""
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def alignment(self) -> tuple[alignment.Link, ...] | None:
+        """Links (source word, target word), counted from 0: each word of the translation with the one it attends to
+        most. A word is what stands between blanks, or a single Chinese or Japanese character. None unless attention was
+        asked for.
+        """
+        if self.attention is None:
+            return None
+        heard = alignment.Reading().weights(self.attention)
+        source, target = (_word_shares(side) for side in (self.attention.source, self.attention.target))
+        return tuple(alignment.links(alignment.between_words(heard, source, target)))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page of its attention and that of its alternatives, or the text alone."""
+        traces = [each.attention for each in (self, *self.alternatives) if each.attention is not None]
+        if not traces:
+            return f"<p>{escape(self.text)}</p>"
+        from saccade.trace.notebook import repr_html
+
+        return repr_html(traces)
+
+
+class Scored(NamedTuple):
+    """How likely a given translation is, token by token."""
+
+    tokens: tuple[str, ...]
+    """Those of the target, and its end."""
+    log_probs: tuple[float, ...]
+    """Of each of them, given the source and the tokens before it, in nats."""
+
+    @property
+    def log_prob(self) -> float:
+        """log p(target | source)."""
+        return fsum(self.log_probs)
+
+
+def _word_shares(tokens: Tokens) -> Matrix:
+    assert tokens.spans is not None, "a translator knows where its tokens stand"
+    return alignment.shares(tokens.spans, word_spans(tokens.text))
