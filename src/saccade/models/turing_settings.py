@@ -47,11 +47,6 @@ class TuringSettings:
         """What a learning rate goes by that is not given."""
         return self.d_controller
 
-    @property
-    def d_model(self) -> int:
-        """What the paper's learning rate goes by."""
-        return self.d_controller
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LstmSettings:
