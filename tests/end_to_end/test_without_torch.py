@@ -1,5 +1,6 @@
 """The base install: what needs no torch works without it, and what needs it says so."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,8 @@ def test_translating_works(without_torch, work: Path):
 import saccade
 print(saccade.load("model").translate("a dog").text)
 """
-    assert without_torch.run_python("-c", code).stdout.rstrip("\n") == one
+    text = without_torch.run_python("-c", code).stdout.rstrip("\n")
+    assert _in_a_line(text) == one
 
 
 def test_translating_loads_only_what_it_needs(without_torch, work: Path):
@@ -222,3 +224,8 @@ def test_what_needs_torch_names_the_remedy(what: str, words: list[str], without_
         f'error: {what} needs PyTorch, which is not installed. Install it with: pip install "saccade[train]"\n'
     )
     assert sorted(work.rglob("*")) == before, "nothing is left behind"
+
+
+def _in_a_line(text: str) -> str:
+    """As the command writes it: whatever bytes the model has spelled, a translation is a line."""
+    return re.sub("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", " ", text)

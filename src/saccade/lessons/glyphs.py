@@ -33,7 +33,9 @@ class AtPlaces(nn.Module):
         return loss * batch.num_targets, loss.detach() * batch.num_targets
 
 
-def at_places(logits: Float[Tensor, "batch classes rows columns"], batch: Glyphs) -> Float[Tensor, "batch 2 classes"]:
+def at_places(
+    logits: Float[Tensor, "batch classes grid_rows grid_columns"], batch: Glyphs
+) -> Float[Tensor, "batch 2 classes"]:
     """The logits in the cell of each glyph."""
     rows = torch.arange(len(logits), device=logits.device)[:, None]
     return logits[rows, :, batch.place[..., 0], batch.place[..., 1]]

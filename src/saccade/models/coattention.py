@@ -26,7 +26,7 @@ class CoAttentionModel(nn.Module):
         for embedding in (self.colours, self.shapes, self.words):  # else the affinity, a tanh, begins saturated
             nn.init.normal_(embedding.weight, std=d_model**-0.5)
 
-    def forward(self, batch: Scenes) -> Float[Tensor, "batch colours"]:
+    def forward(self, batch: Scenes) -> Float[Tensor, "batch classes"]:
         """The logit of every colour."""
         image, question = self._cells(batch), self._words(batch)
         seen = self.attention(image, question, None, batch.question_mask)

@@ -47,8 +47,8 @@ class _Reader(nn.Module):
         self.cell = nn.GRU(d_model, d_model // 2, bidirectional=True, batch_first=True)
 
     def forward(
-        self, states: Float[Tensor, "rows places d_model"], mask: Bool[Tensor, "rows places"]
-    ) -> Float[Tensor, "rows places d_model"]:
+        self, states: Float[Tensor, "rows positions d_model"], mask: Bool[Tensor, "rows positions"]
+    ) -> Float[Tensor, "rows positions d_model"]:
         lengths = mask.sum(dim=1)
         real = lengths > 0  # a sentence of padding has nothing to be read
         packed = pack_padded_sequence(states[real], lengths[real].cpu(), batch_first=True, enforce_sorted=False)
@@ -60,7 +60,7 @@ class Mean(nn.Module):
     """The mean of what is not masked."""
 
     def forward(
-        self, states: Float[Tensor, "rows places d_model"], mask: Bool[Tensor, "rows places"]
+        self, states: Float[Tensor, "rows positions d_model"], mask: Bool[Tensor, "rows positions"]
     ) -> Float[Tensor, "rows d_model"]:
         total = (states * mask[..., None]).sum(dim=1)
         return total / mask.sum(dim=1, keepdim=True).clamp(min=1)

@@ -26,7 +26,7 @@ class MultiDimensional(nn.Module):
         self.pool = SourceToToken(2 * d_model) if by_feature else LearnedQuery(2 * d_model, 2 * d_model)
         self.output = nn.Linear(2 * d_model, 2 * num_values)
 
-    def forward(self, batch: Facets) -> Float[Tensor, "batch 2 values"]:
+    def forward(self, batch: Facets) -> Float[Tensor, "batch 2 classes"]:
         """The logits of every value, of both facets."""
         states = elu(self.hidden(self.embedding(batch.words)))
         both = [

@@ -23,8 +23,8 @@ class MapAttention(nn.Module):
         self.gamma = nn.Parameter(torch.zeros(()))
 
     def forward(
-        self, features: Float[Tensor, "batch channels rows columns"]
-    ) -> Float[Tensor, "batch channels rows columns"]:
+        self, features: Float[Tensor, "batch channels grid_rows grid_columns"]
+    ) -> Float[Tensor, "batch channels grid_rows grid_columns"]:
         """The map, and what each of its places reads of the others."""
         query, memory = self._flat(self.queries(features)), self._memory(features)
         attended = self.attend(query, memory)

@@ -21,7 +21,7 @@ SIZE, CELL = 5, 4
 class Glyphs:
     """Images with what is to be said in two of their cells."""
 
-    image: Float[Tensor, "batch 1 rows columns"]
+    image: Float[Tensor, "batch 1 pixel_rows pixel_columns"]
     place: Int[Tensor, "batch 2 2"]
     """Row and column of each glyph, in cells."""
     label: Int[Tensor, "batch 2"]

@@ -25,8 +25,8 @@ FIRST_SHAPE = FIRST_RELATION + len(RELATIONS)
 class Scenes:
     """Scenes with a question each."""
 
-    colours: Int[Tensor, "batch rows columns"]
-    shapes: Int[Tensor, "batch rows columns"]
+    colours: Int[Tensor, "batch grid_rows grid_columns"]
+    shapes: Int[Tensor, "batch grid_rows grid_columns"]
     question: Int[Tensor, "batch words"]
     """What is asked, a relation and a shape; some begin with a polite word."""
     question_mask: Bool[Tensor, "batch words"]
