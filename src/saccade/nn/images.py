@@ -39,13 +39,8 @@ class Residual(nn.Module):
 
 
 GAIN = 20.0
-<<<<<<< HEAD
-"""Few cells of a sparse image hold anything, and a decoder reads about the mean of all at first: without a gain it is
-too faint to learn from."""
-=======
 """Few cells of a sparse image hold anything, and a decoder reads about the mean of all at first: too faint to learn from,
 were it not for this gain."""
->>>>>>> captions
 
 
 class ResidualEncoder(nn.Module):
