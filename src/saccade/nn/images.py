@@ -39,8 +39,8 @@ class Residual(nn.Module):
 
 
 GAIN = 20.0
-"""Few cells of a sparse image hold anything, and a decoder reads about the mean of all at first: too faint to learn
-from, were it not for this gain."""
+"""Few cells of a sparse image hold anything, and at first a decoder reads about the mean of all. Without a gain, that is
+too faint to learn from."""
 
 
 class ResidualEncoder(nn.Module):
