@@ -69,6 +69,7 @@ def test_every_thread_has_a_batch():
     assert [len(rows) for rows in _by_length([3] * 10, batch_tokens=1000, threads=2)] == [5, 5]
     assert list(_by_length([3], batch_tokens=1000, threads=4)) == [[0]]
     assert list(_by_length([], batch_tokens=1000, threads=4)) == []
+    assert [len(rows) for rows in _by_length([3] * 10, batch_tokens=1000, threads=2, most=3)] == [3, 3, 3, 1]
 
 
 def test_threads_change_nothing(model: Model, monkeypatch: pytest.MonkeyPatch):

@@ -34,7 +34,7 @@ from saccade.trace.trace import KINDS, Kind, Layer, Matrix
 Found = list[list[Hypothesis]]
 CROSS: Kind = "cross"
 
-BATCH_TOKENS = 4096  # read by all prefixes of a beam together
+BATCH_TOKENS, BATCH_ROWS = 8192, 512  # read by all prefixes of a beam together; and so many prefixes, at most
 SCORE_TOKENS = 2048  # fewer, as the logits of all positions are there at once
 TRACE_TOKENS = 512  # fewer, as the weights of all layers and heads are kept
 
@@ -82,7 +82,8 @@ class TorchEngine:
             )
         found: dict[int, list[Hypothesis]] = {}
         threads = _threads(self._device)
-        batches = list(_by_length([len(source) for source in sources], BATCH_TOKENS // settings.num_rows, threads))
+        tokens, most = BATCH_TOKENS // settings.num_rows, BATCH_ROWS // settings.num_rows
+        batches = list(_by_length([len(source) for source in sources], tokens, threads=threads, most=most))
         with _evaluating(self.model):
             for rows, hypotheses in _in_threads(
                 lambda rows: find([sources[row] for row in rows], settings, _of(constraints, rows)), batches, threads
@@ -310,16 +311,18 @@ def _evaluating(model: torch.nn.Module) -> Iterator[None]:
         model.train(was_training)
 
 
-def _by_length(lengths: Sequence[int], batch_tokens: int, threads: int = 1) -> Iterator[list[int]]:
+def _by_length(
+    lengths: Sequence[int], batch_tokens: int, *, threads: int = 1, most: int | None = None
+) -> Iterator[list[int]]:
     """Batches of positions, longest first, so that memory runs out at once or never; small enough that every thread has
-    some.
+    some, and of at most so many positions.
     """
     order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
     batch_tokens = min(batch_tokens, math.ceil((sum(lengths) + len(lengths)) / threads))
     while order:
-        rows = max(1, batch_tokens // (lengths[order[0]] + 1))
-        yield order[:rows]
-        order = order[rows:]
+        rows = min(batch_tokens // (lengths[order[0]] + 1), len(order) if most is None else most)
+        yield order[: max(1, rows)]
+        order = order[max(1, rows) :]
 
 
 def _threads(device: torch.device) -> int:
