@@ -24,10 +24,7 @@ NUM_TESTED = 200
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """A model, and how it is trained: Adam, a warm-up of a twentieth, and over the last fifth down to zero in a line.
-
-    Machines find their algorithm at the full rate, after a while in which nothing seems to happen.
-    """
+    """A model, and how it is trained: Adam at the full rate, and over the last fifth down to zero in a line."""
 
     model: TuringSettings | LstmSettings
     rate: float
@@ -50,7 +47,7 @@ def learn(
     random, began = np.random.default_rng((seed, 0)), time.process_time()
     for update in range(1, updates + 1):
         for group in optimizer.param_groups:
-            group["lr"] = contestant.rate * min(1.0, 20 * update / updates, 5 * (1 - (update - 1) / updates))
+            group["lr"] = contestant.rate * min(1.0, 5 * (1 - (update - 1) / updates))
         batch = draw(random, task, task.batch)
         optimizer.zero_grad()
         (learner(batch)[0] / batch.num_targets).backward()
