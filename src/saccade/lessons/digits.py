@@ -17,6 +17,7 @@ from saccade.models.captioner import AnyCaptioner, captioner
 from saccade.models.captioner_settings import CaptionerSettings
 from saccade.nn.capture import capture
 from saccade.search.settings import SearchSettings
+from saccade.text.tokenizer import EOS, SPECIALS
 from saccade.trace.bitmap import blend, image_address
 from saccade.trace.trace import AttentionTrace, Picture, Tokens
 from saccade.training.captions import CaptionLearner
@@ -73,7 +74,7 @@ class DigitsLesson(Generated[DigitsSettings, CaptionerSettings, SceneBatch]):
         (traced,) = engine.trace(batch.images, [found[0].ids])
         cells = batch.images.shape[-1] // 4
         picture = Picture(cells, cells, image_address(batch.images[0, 0].double().numpy(), INK))
-        names = (*_spelled(list(found[0].ids)).split(), "</s>")
+        names = tuple(_name(id) for id in (*found[0].ids, EOS))
         return [
             AttentionTrace(
                 source=Tokens(()),
@@ -101,3 +102,8 @@ def mass(model: AnyCaptioner, batch: SceneBatch) -> float:
 
 def _spelled(ids: list[int]) -> str:
     return " ".join(str(id - digits.FIRST_DIGIT) for id in ids if id >= digits.FIRST_DIGIT)
+
+
+def _name(id: int) -> str:
+    """A digit, or a special that an untrained model may write."""
+    return str(id - digits.FIRST_DIGIT) if id >= digits.FIRST_DIGIT else SPECIALS[id]
