@@ -98,7 +98,7 @@ class EpisodesLesson(Generated[EpisodesSettings, TuringSettings | LstmSettings, 
         if not inputs.any() and shown.wanted[at]:
             return f"→{said}"
         bits = num_outputs(self.task) if isinstance(self.task, CopySettings) else len(inputs) - 2
-        vector = "".join(str(int(bit)) for bit in inputs[: max(bits, 1)])
+        vector = "".join(str(int(bit > 0)) for bit in inputs[: max(bits, 1)])
         marks = inputs[max(bits, 1) :]
         return vector if not marks.any() else "[" + " ".join(f"{mark:g}" for mark in marks.round(2)) + "]"
 

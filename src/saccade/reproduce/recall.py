@@ -25,7 +25,7 @@ TASK = RecallSettings(batch=16)
 ITEMS = (2, 4, 6, 8, 10, 12)
 JUDGED, MOST_BITS, BITS_OF_LSTM = 8, 1.0, 9.0
 CONTESTANTS = {
-    "machine": Contestant(TuringSettings(d_controller=128, rows=32, d_row=20, read_heads=2), rate=0.002),
+    "machine": Contestant(TuringSettings(d_controller=128, rows=64, d_row=20, read_heads=2), rate=0.002),
     "LSTM": Contestant(LstmSettings(layers=3, d_model=128), rate=0.002),
 }
 

@@ -37,6 +37,12 @@ def every(task: EpisodesSettings, count: int = 40) -> list[Episode]:
     return [episode(random, task) for _ in range(count)]
 
 
+def seen(shown: np.ndarray) -> list[list[float]]:
+    """Bits are shown by their signs."""
+    assert set(np.unique(shown)) <= {-1, 1}
+    return ((shown + 1) / 2).tolist()
+
+
 def answer(given: Episode) -> list[list[float]]:
     return given.targets[given.wanted].tolist()
 
@@ -73,7 +79,7 @@ def test_nothing_is_shown_while_answers_are_wanted_and_nothing_wanted_before(tas
 def test_a_copy_is_what_was_shown():
     task, lengths = CopySettings(bits=3, shortest=2, longest=4), Counter()
     for given in every(task):
-        shown = [vector[:3] for vector in given.inputs.tolist() if vector[3] == 0][: len(answer(given))]
+        shown = seen(given.inputs[: len(answer(given)), :3])
         assert answer(given) == shown
         assert given.inputs[len(shown)].tolist() == [0, 0, 0, 1]
         assert len(given.inputs) == 2 * len(shown) + 1
@@ -84,23 +90,23 @@ def test_a_copy_is_what_was_shown():
 
 def test_copies_are_as_many_as_told_and_then_comes_the_end():
     """The number is shown less the mean 5.5 of 1 to 10, over their deviation √(99 / 12)."""
-    task, seen = RepeatCopySettings(bits=2, longest=3, most=4), set()
+    task, sizes = RepeatCopySettings(bits=2, longest=3, most=4), set()
     for given in every(task):
         length = int(given.inputs[:, 2].argmax())
         copies = round(float(given.inputs[length, 3]) * math.sqrt(99 / 12) + 5.5, 4)
-        shown = [[*vector, 0] for vector in given.inputs[:length, :2].tolist()]
+        shown = [[*vector, 0] for vector in seen(given.inputs[:length, :2])]
         assert answer(given) == shown * int(copies) + [[0, 0, 1]]
-        seen.add((length, copies))
-    assert seen == {(length, copies) for length in (1, 2, 3) for copies in (1, 2, 3, 4)}
+        sizes.add((length, copies))
+    assert sizes == {(length, copies) for length in (1, 2, 3) for copies in (1, 2, 3, 4)}
 
 
 def test_recalled_is_the_item_after_the_one_that_is_shown_again():
     task, places = RecallSettings(bits=3, length=2, fewest=2, most=5), set()
     for given in every(task, 80):
         marks = given.inputs[:, 3]
-        items = [given.inputs[at + 1 : at + 3, :3].tolist() for at in np.flatnonzero(marks)]
+        items = [seen(given.inputs[at + 1 : at + 3, :3]) for at in np.flatnonzero(marks)]
         first, last = np.flatnonzero(given.inputs[:, 4])
-        query = given.inputs[first + 1 : last, :3].tolist()
+        query = seen(given.inputs[first + 1 : last, :3])
         assert len({str(item) for item in items}) == len(items)
         assert answer(given) == items[items.index(query) + 1]
         assert last == len(given.inputs) - 3
@@ -110,7 +116,8 @@ def test_recalled_is_the_item_after_the_one_that_is_shown_again():
 
 def test_sorted_are_the_highest_priorities_highest_first():
     for given in every(PrioritySortSettings(bits=4, given=7, wanted=5)):
-        rest = [(priority, vector) for *vector, priority, _ in given.inputs[:7].tolist()]
+        priorities, vectors = given.inputs[:7, 4].tolist(), seen(given.inputs[:7, :4])
+        rest = list(zip(priorities, vectors, strict=True))
         assert all(-1 <= priority <= 1 for priority, _ in rest)
         assert given.inputs[7].tolist() == [0] * 5 + [1]
         for said in answer(given):
@@ -122,7 +129,7 @@ def test_sorted_are_the_highest_priorities_highest_first():
 
 def test_ngrams_follow_a_table_that_is_new_each_time():
     """Of Beta(½, ½), 2 · (2/π) asin √0.15 = 0.51 lies below 0.15 or above 0.85; of an even draw it would be 0.3."""
-    shares = [given.inputs.mean() for given in every(NgramsSettings(order=1, length=200), 300)]
+    shares = [np.mean(seen(given.inputs)) for given in every(NgramsSettings(order=1, length=200), 300)]
     assert 0.43 < np.mean([share < 0.15 or share > 0.85 for share in shares]) < 0.59
     assert 0.43 < np.mean(shares) < 0.57
 
@@ -131,8 +138,9 @@ def test_a_bit_depends_on_the_ones_before_it():
     """Whatever follows 1 says nothing of what follows 0: the two shares of an episode are often far apart."""
     apart = []
     for given in every(NgramsSettings(order=2, length=200)):
-        bits = [int(given.inputs[0, 0]), *given.targets[:, 0].astype(int)]
-        assert bits[:-1] == given.inputs[:, 0].astype(int).tolist()
+        shown = [int(bit) for (bit,) in seen(given.inputs)]
+        bits = [*shown, int(given.targets[-1, 0])]
+        assert bits[1:] == given.targets[:, 0].astype(int).tolist()
         assert given.wanted.all()
         after = {bit: [now for before, now in pairwise(bits) if before == bit] for bit in (0, 1)}
         if all(after.values()):
@@ -149,7 +157,7 @@ def test_the_best_estimator_pays_what_is_counted_by_hand():
     ½/1, then (after 0 seen one zero) a one has ½/2, then ½/1: 1 + 2 + 1 = 4 bits.
     """
     bits = np.array([[0], [0], [1], [0]], np.float32)
-    assert fewest_bits(Episode(bits[:-1], bits[1:], np.ones(3, bool)), order=2) == pytest.approx(4)
+    assert fewest_bits(Episode(2 * bits[:-1] - 1, bits[1:], np.ones(3, bool)), order=2) == pytest.approx(4)
 
 
 def test_the_best_estimator_pays_less_than_a_coin():
@@ -158,12 +166,12 @@ def test_the_best_estimator_pays_less_than_a_coin():
 
 
 def test_a_batch_has_one_size_and_over_batches_all_of_them():
-    random, task, seen = np.random.default_rng(1), CopySettings(bits=2, longest=4), Counter()
+    random, task, sizes = np.random.default_rng(1), CopySettings(bits=2, longest=4), Counter()
     for _ in range(60):
         batch = draw(random, task, 3)
         assert bool(batch.mask.all())
-        seen[batch.inputs.shape[1]] += 1
-    assert set(seen) == {3, 5, 7, 9}
+        sizes[batch.inputs.shape[1]] += 1
+    assert set(sizes) == {3, 5, 7, 9}
     for task in TASKS:
         chosen = of_one_size(random, task)
         assert len({len(each.inputs) for each in every(chosen, 10)}) == 1

@@ -1,6 +1,8 @@
 """Episodes on which memories are tried: copy, repeat-copy, recall, sort, n-grams (Graves et al. 2014, §4).
 
-Nothing is shown while answers are wanted. Each is a pure function of its generator.
+Nothing is shown while answers are wanted. A bit is shown as -1 or 1, so that a vector of zeros is not the same as
+nothing: with the paper's 0 and 1, a controller that keeps nothing is easily led astray. Each task is a pure function of
+its generator.
 """
 
 import math
@@ -127,7 +129,7 @@ def copy(random: np.random.Generator, task: CopySettings) -> Episode:
 def copy_of(vectors: Numbers) -> Episode:
     """These vectors, the mark of their end; then they are wanted again."""
     shown = np.zeros((len(vectors) + 1, vectors.shape[1] + 1), np.float32)
-    shown[:-1, :-1] = vectors
+    shown[:-1, :-1] = _signs(vectors)
     shown[-1, -1] = 1
     return _asked(shown, vectors)
 
@@ -137,7 +139,7 @@ def repeat_copy(random: np.random.Generator, task: RepeatCopySettings) -> Episod
     vectors = _bits(random, _between(random, task.shortest, task.longest), task.bits)
     copies = _between(random, task.fewest, task.most)
     shown = np.zeros((len(vectors) + 1, num_inputs(task)), np.float32)
-    shown[:-1, : task.bits] = vectors
+    shown[:-1, : task.bits] = _signs(vectors)
     shown[-1, task.bits] = 1
     shown[-1, task.bits + 1] = (copies - (task.scale + 1) / 2) / math.sqrt((task.scale**2 - 1) / 12)
     said = np.zeros((copies * len(vectors) + 1, num_outputs(task)), np.float32)
@@ -154,7 +156,7 @@ def recall(random: np.random.Generator, task: RecallSettings) -> Episode:
     shown = np.zeros((step * len(items) + step + 1, num_inputs(task)), np.float32)
     for at, item in enumerate([*items, items[query]]):
         shown[step * at, task.bits + (at == len(items))] = 1
-        shown[step * at + 1 : step * (at + 1), : task.bits] = item
+        shown[step * at + 1 : step * (at + 1), : task.bits] = _signs(item)
     shown[-1, task.bits + 1] = 1
     return _asked(shown, items[query + 1])
 
@@ -163,7 +165,7 @@ def priority_sort(random: np.random.Generator, task: PrioritySortSettings) -> Ep
     """Vectors with their priorities, the mark of their end; then those of highest priority are wanted, in order."""
     vectors, priorities = _bits(random, task.given, task.bits), random.uniform(-1, 1, task.given)
     shown = np.zeros((task.given + 1, num_inputs(task)), np.float32)
-    shown[:-1, : task.bits] = vectors
+    shown[:-1, : task.bits] = _signs(vectors)
     shown[:-1, task.bits] = priorities
     shown[-1, task.bits + 1] = 1
     return _asked(shown, vectors[np.argsort(-priorities)[: task.wanted]])
@@ -178,12 +180,12 @@ def ngrams(random: np.random.Generator, task: NgramsSettings) -> Episode:
         bits.append(int(chance < table[_place(bits, before)]))
     said = np.array(bits, np.float32)[:, None]
     wanted = np.arange(1, task.length) >= before
-    return Episode(said[:-1], said[1:], wanted)
+    return Episode(_signs(said[:-1]), said[1:], wanted)
 
 
 def fewest_bits(episode: Episode, order: int) -> float:
     """Bits that the best estimator pays in an episode of n-grams: (ones + ½) / (all + 1) of each entry (§4.4)."""
-    counts, bits, paid = np.full((2 ** (order - 1), 2), 0.5), [int(episode.inputs[0, 0])], 0.0
+    counts, bits, paid = np.full((2 ** (order - 1), 2), 0.5), [int(episode.inputs[0, 0] > 0)], 0.0
     for bit, wanted in zip(episode.targets[:, 0].astype(int), episode.wanted, strict=True):
         if wanted:
             seen = counts[_place(bits, order - 1)]
@@ -207,6 +209,10 @@ def _asked(shown: Numbers, said: Numbers) -> Episode:
 
 def _bits(random: np.random.Generator, length: int, bits: int) -> Numbers:
     return random.integers(0, 2, size=(length, bits)).astype(np.float32)
+
+
+def _signs(bits: Numbers) -> Numbers:
+    return 2 * bits - 1
 
 
 def _differing(random: np.random.Generator, count: int, length: int, bits: int) -> Sequence[Numbers]:
