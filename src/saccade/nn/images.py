@@ -39,7 +39,7 @@ class Residual(nn.Module):
 
 
 GAIN = 20.0
-"""Few cells of a sparse image hold anything, and at first a decoder reads about the mean of all. Without a gain, that is
+"""Few cells of a sparse image hold anything, and at first a decoder reads about the mean of all. Without a gain, it is
 too faint to learn from."""
 
 
