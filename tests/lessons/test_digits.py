@@ -9,6 +9,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
+from saccade.data.sampler import Position
 from saccade.data.tasks.digits_settings import DigitsSettings
 from saccade.errors import DataError
 from saccade.lessons.digits import DigitsLesson, mass
@@ -70,6 +71,14 @@ def test_test_scenes_are_not_those_of_training():
     again = next(iter(lesson().fixed(TEST, 1)))
     assert torch.equal(test.images, again.images)
     assert not torch.equal(train.images, test.images)
+
+
+def test_training_begins_with_easy_scenes():
+    taught = lesson(DigitsSettings(batch=8, easy=2, fewest=3))
+    counts = [[batch.num_digits for batch in taught.fixed(stream, 3)] for stream in (TRAIN, TEST)]
+    assert counts == [[8, 8, 24], [24, 24, 24]]
+    loaded = next(iter(taught.batches(Position(0, 1), rank=0, world=1)))
+    assert loaded.batch.num_digits == 8
 
 
 def test_a_scene_is_asked_for_by_its_number():

@@ -1,6 +1,7 @@
 """The lesson of scenes of digits: which they are from left to right, and whether the model looks at them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -12,7 +13,7 @@ from saccade.data.tasks.digits import SPLITS, SceneBatch
 from saccade.data.tasks.digits_settings import DigitsSettings
 from saccade.engines.captions import CaptionEngine
 from saccade.errors import DataError
-from saccade.lessons.generated import TEST, Generated, evaluating
+from saccade.lessons.generated import TEST, TRAIN, Generated, evaluating
 from saccade.models.captioner import AnyCaptioner, captioner
 from saccade.models.captioner_settings import CaptionerSettings
 from saccade.nn.capture import capture
@@ -88,8 +89,10 @@ class DigitsLesson(Generated[DigitsSettings, CaptionerSettings, SceneBatch]):
         ]
 
     def _batch(self, stream: int, number: int) -> SceneBatch:
+        is_easy = stream == TRAIN and number < self.task.easy
+        task = replace(self.task, digits=1, fewest=1, clutter=0) if is_easy else self.task
         random = np.random.default_rng((self.seed, stream, number))
-        return digits.scene_batch(digits.scenes(self.task, random, self.task.batch, SPLITS[stream]))
+        return digits.scene_batch(digits.scenes(task, random, task.batch, SPLITS[stream]))
 
 
 def mass(model: AnyCaptioner, batch: SceneBatch) -> float:

@@ -39,8 +39,8 @@ class Residual(nn.Module):
 
 
 GAIN = 20.0
-"""Few cells of a sparse image hold anything, and at first a decoder reads about the mean of all. Without a gain, that
-is too faint to learn from."""
+"""Few cells of a sparse image hold anything, and at first a decoder reads about the mean of all. Without a gain, it is
+too faint to learn from."""
 
 
 class ResidualEncoder(nn.Module):

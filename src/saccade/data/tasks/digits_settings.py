@@ -17,9 +17,12 @@ class DigitsSettings:
     digits: int = 3
     """Digits of the fullest scene, from 1 to 3."""
     fewest: int = 1
-    """Digits of the emptiest scene; easy scenes make the others learnable sooner."""
+    """Digits of the emptiest scene."""
     clutter: int = 6
     """Pieces of other digits that lie between them and are not to be named."""
+    easy: int = 300
+    """The first so many batches of a training have one digit and no clutter: what a digit is, is learned sooner so, and
+    what to look at with it."""
     batch: int = 64
     """Scenes of a batch."""
 
@@ -31,8 +34,9 @@ class DigitsSettings:
             problems.append(f"fewest must be from 1 to digits, which is {self.digits}, not {self.fewest}")
         if self.size < 40 or self.size % 4:
             problems.append(f"size must be at least 40 and a multiple of 4, not {self.size}")
-        if self.clutter < 0:
-            problems.append(f"clutter must be at least 0, not {self.clutter}")
+        for name in ("clutter", "easy"):
+            if getattr(self, name) < 0:
+                problems.append(f"{name} must be at least 0, not {getattr(self, name)}")
         if self.batch < 1:
             problems.append(f"batch must be at least 1, not {self.batch}")
         if problems:
