@@ -1,6 +1,7 @@
 """What the torch engine refuses, and how it batches; what it computes is in the contracts."""
 
 import re
+from threading import current_thread, main_thread
 
 import numpy as np
 import pytest
@@ -85,6 +86,11 @@ def test_threads_change_nothing(model: Model, monkeypatch: pytest.MonkeyPatch):
     assert [[each.ids for each in several] for several in found[0]] == [
         [each.ids for each in several] for several in found[1]
     ]
+
+
+def test_a_single_batch_needs_no_thread():
+    found = list(_in_threads(lambda rows: [[Hypothesis((), 0.0, 0.0, current_thread() is main_thread())]], [[3]], 2))
+    assert found[0][1][0][0].finished
 
 
 def test_what_fails_in_a_thread_fails_here():

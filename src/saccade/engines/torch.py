@@ -340,8 +340,11 @@ def _in_threads(
     if threads == 1:
         yield from ((rows, find(rows)) for rows in batches)
         return
-    pool = ThreadPoolExecutor(min(threads, len(batches) or 1), thread_name_prefix="search")
     with one_thread_each():
+        if len(batches) == 1:
+            yield batches[0], find(batches[0])
+            return
+        pool = ThreadPoolExecutor(threads, thread_name_prefix="search")
         try:
             pending = [pool.submit(find, rows) for rows in batches]
             yield from zip(batches, (future.result() for future in pending), strict=True)
