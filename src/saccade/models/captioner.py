@@ -30,7 +30,9 @@ class Captioner(Writer[Memory, State]):
         super().__init__()
         self.settings = settings
         self.encoder = encoder
-        self.target_embedding = self.output_embedding = embedding_table(num_tokens, settings.d_model)
+        self.target_embedding = embedding_table(num_tokens, settings.d_model)
+        # Not tied: in L_o(Ey + …) with L_o = E, every word would first of all want to be said again.
+        self.output_embedding = embedding_table(num_tokens, settings.d_model)
         self.output_bias = None
         self.dropout = Dropout(settings.dropout)
 
