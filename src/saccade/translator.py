@@ -311,6 +311,8 @@ class Translator:
 
     def _demand(self, text: str, wording: Wording) -> Demand:
         """What a wording asks of the translation of this text, or of a part of one."""
+        if not wording:
+            return Demand()
         spaced = has_spaces(self.directory.description.source_language)
         banned = tuple(dict.fromkeys(normalize(phrase) for phrase in wording.banned))
         return Demand(normalize(wording.prefix), banned, wording.demands(text, spaced=spaced))
@@ -353,7 +355,7 @@ class Translator:
         translations = [Translation(reading.part.text, "" if reading.ids else reading.left) for reading, _ in parts]
         for (row, _, _), hypotheses in zip(read, found, strict=True):
             best, *others = islice(said, len(hypotheses))
-            translations[row] = replace(best, alternatives=tuple(others))
+            translations[row] = replace(best, alternatives=tuple(others)) if others else best
         return translations
 
     def _by_risk(self, found: list[Hypothesis], asked: "Asked", mbr: MinimumRisk) -> list[Hypothesis]:
@@ -368,20 +370,26 @@ class Translator:
     ) -> Translation:
         """The translations of all parts as that of the whole; the next best one has the next best of every part."""
         ranked = [[each, *each.alternatives] for each in parts]
-        several = [
+        best, *others = (
             self._whole(text, division, [found[min(place, len(found) - 1)] for found in ranked], asked)
             for place in range(max(map(len, ranked)))
-        ]
+        )
         if any(reading.ids for reading in division.readings):
             demand, cut = self._demand(text, wording), self._cut(division)
-            several = [replace(each, notes=(*cut, *self._writer.remarks(each.text, demand))) for each in several]
-        best, *others = several
-        return replace(best, alternatives=tuple(others))
+            best, *others = (self._noted(each, cut, demand) for each in (best, *others))
+        return replace(best, alternatives=tuple(others)) if others else best
+
+    def _noted(self, translation: Translation, cut: tuple[str, ...], demand: Demand) -> Translation:
+        """The same, with what its reader should know, if anything."""
+        notes = (*cut, *self._writer.remarks(translation.text, demand))
+        return replace(translation, notes=notes) if notes else translation
 
     def _whole(self, text: str, division: Division, parts: list[Translation], asked: "Asked") -> Translation:
         """One translation of every part, put together."""
         if len(parts) == 1:
-            return replace(parts[0], source=text, alternatives=())
+            (alone,) = parts
+            is_whole = alone.source == text and not alone.alternatives
+            return alone if is_whole else replace(alone, source=text, alternatives=())
         description = self.directory.description
         log_prob = sum(each.log_prob for each in parts)
         num_tokens = sum(len(each.tokens) + 1 for each in parts if each.tokens)

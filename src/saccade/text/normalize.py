@@ -17,6 +17,8 @@ def normalize(text: str) -> str:
     `▁` (U+2581), with which SentencePiece marks a space, becomes `_`, which it resembles: inside a piece the
     two meanings could not be told apart. Idempotent.
     """
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())  # the rest would change nothing
     # Removal comes before NFC, which would otherwise miss letters and accents that stood apart.
     text = _CONTROL.sub(" ", _INVISIBLE.sub("", text)).replace("▁", "_")
     text = unicodedata.normalize("NFC", encodable(text))
