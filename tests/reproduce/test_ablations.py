@@ -13,7 +13,7 @@ from saccade.search.hypothesis import Hypothesis
 from saccade.training.loss import smoothed_loss
 
 
-@pytest.mark.parametrize("name", [WITH, WITHOUT])
+@pytest.mark.parametrize("name", [WITH, "learned positions", WITHOUT])
 def test_without_positions_the_order_of_a_source_makes_no_difference(name: str):
     model = ablations.built(ROWS[name], seed=1).double().eval()
     states = [model.encode(collate_sources([source])).keys[0] for source in ([5, 6, 7], [7, 5, 6])]
@@ -27,7 +27,7 @@ def test_every_row_differs_from_the_first_in_one_thing():
         changed = [
             row.settings != first.settings,
             row.smoothing != first.smoothing,
-            row.has_positions != first.has_positions,
+            row.positions != first.positions,
         ]
         assert sum(changed) == (name != WITH)
 

@@ -19,10 +19,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("factor", [0.5, 1.0, 2.0])
 def test_the_gradient_of_a_linear_network_is_a_power(factor: float):
     """With h = max(0, 1 + x + factor · h) and nothing negative, a step back multiplies the gradient by the factor."""
-    layer = nn.RNN(16, 16, nonlinearity="relu")
+    layer = nn.RNN(9, 9, nonlinearity="relu")
     with torch.no_grad():
-        layer.weight_ih_l0.copy_(torch.eye(16))
-        layer.weight_hh_l0.copy_(factor * torch.eye(16))
+        layer.weight_ih_l0.copy_(torch.eye(9))
+        layer.weight_hh_l0.copy_(factor * torch.eye(9))
         layer.bias_ih_l0.fill_(1.0)
         layer.bias_hh_l0.fill_(0.0)
     norms = gradients.gradient_norms(layer, 6, seed=1)
@@ -33,18 +33,20 @@ def test_open_gates_keep_and_large_weights_explode():
     kept = {}
     for name, contestant in CONTESTANTS.items():
         torch.manual_seed(1)
-        norms = gradients.gradient_norms(contestant.build(16, 64), 40, seed=1)
+        norms = gradients.gradient_norms(contestant.build(9, 64), 40, seed=1)
         kept[name] = norms[40] / norms[1]
     assert kept["Elman RNN"] < 1e-3
     assert kept["Elman RNN, large weights"] > 1e3
     assert 0.1 < kept["LSTM, open"] < 10
 
 
-def test_a_sequence_begins_with_a_symbol_and_goes_on_with_noise():
+def test_a_sequence_begins_with_a_flagged_symbol_and_goes_on_with_noise_of_the_same():
     inputs, first = gradients._sequences(torch.Generator().manual_seed(1), 5)
-    assert inputs.shape == (6, 32, 16)
-    assert inputs[0].argmax(dim=-1).tolist() == first.tolist()
-    assert inputs[0, :, 8:].sum() == inputs[1:, :, :8].sum() == 0
+    assert inputs.shape == (6, 32, 9)
+    assert inputs[0, :, :8].argmax(dim=-1).tolist() == first.tolist()
+    assert inputs[:, 0, 8].tolist() == [1, 0, 0, 0, 0, 0]
+    assert inputs[..., :8].sum() == 6 * 32
+    assert set(inputs[1:, :, :8].argmax(dim=-1).flatten().tolist()) == set(range(8))
 
 
 def test_what_stood_just_before_is_learned():

@@ -22,7 +22,7 @@ def figures(fixed: float, attending: float) -> dict[str, object]:
     return {
         name: {
             "parameters": 1,
-            "runs": [{"seed": 1, "seconds": 2.0, "exact_match": dict.fromkeys(length.LENGTHS, share)}],
+            "runs": [{"seed": 1, "cpu_seconds": 2.0, "exact_match": dict.fromkeys(length.LENGTHS, share)}],
         }
         for name, share in shares.items()
     }

@@ -83,7 +83,7 @@ def test_the_verdict_follows_the_rule(
         return usual | ({"perplexity": perplexity, "alignment error": error} if now == name else {})
 
     monkeypatch.setattr(luong, "measured", measured)
-    monkeypatch.setattr(luong, "learn", lambda *given, **named: Trained(model=None, num_parameters=1, seconds=0.0))  # type: ignore[arg-type]
+    monkeypatch.setattr(luong, "learn", lambda *given, **named: Trained(model=None, num_parameters=1, cpu_seconds=0.0))  # type: ignore[arg-type]
     monkeypatch.setattr(luong, "TorchEngine", lambda model: None)
     assert luong.run(updates=1).holds is holds
 

@@ -11,7 +11,7 @@ import torch
 from saccade.nn.positions import sinusoids
 from saccade.reproduce import coattention, facets, glyphs, hierarchical, positions, scaling, taught
 from saccade.reproduce.claims import CLAIMS, open_claim
-from saccade.reproduce.finding import Finding
+from saccade.reproduce.finding import Finding, spread
 
 
 @pytest.mark.parametrize("name", CLAIMS)
@@ -22,6 +22,11 @@ def test_a_claim_says_what_it_is_and_when_it_holds(name: str):
     assert claim.RULE.endswith(".")
     assert 0 < claim.QUICK < claim.UPDATES
     assert all(callable(getattr(claim, part)) for part in ("run", "table", "plot"))
+
+
+def test_a_spread_is_that_of_all_seeds():
+    assert spread([0.5]) == "0.500"
+    assert spread([1.0, 2.0, 3.0], 2) == "2.00 ± 0.82"
 
 
 def test_the_gradient_of_a_softmax_is_what_autograd_says():
@@ -73,7 +78,7 @@ def test_the_verdict_follows_the_rule(
     monkeypatch.setattr(taught, "compare", lambda *_: figures)
     finding: Finding = claim.run(updates=1)
     assert finding.holds is holds
-    assert f"| {next(iter(claim.CONTESTANTS))} | {accuracies[0]:.3f} | 0.000 | 10 | 2 |" in claim.table(finding)
+    assert f"| {next(iter(claim.CONTESTANTS))} | {accuracies[0]:.3f} | 10 | 2 |" in claim.table(finding)
     claim.plot(finding, tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 

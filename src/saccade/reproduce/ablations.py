@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -18,12 +19,13 @@ from saccade.models.build import Model, build
 from saccade.models.settings import TransformerSettings
 from saccade.nn import dropout
 from saccade.reproduce.claim import train
-from saccade.reproduce.finding import Advanced, Finding
+from saccade.reproduce.finding import Advanced, Finding, spread
 from saccade.search.settings import SearchSettings
 
 CLAIM = (
     "A Transformer has no recurrence and no convolution: without positions it cannot make use of order (Vaswani et al. "
-    "2017, §3.5). Fewer heads, smaller keys, no dropout and no label smoothing make it worse (Table 3)."
+    "2017, §3.5). Fewer heads, smaller keys, no dropout and no label smoothing make it worse, and positions that are "
+    "learned do as well as sinusoids (Table 3)."
 )
 RULE = (
     "Of strings of 8 letters, at most 0.05 are written backwards without a mistake by a model without positions, and "
@@ -40,7 +42,7 @@ class Row:
 
     settings: TransformerSettings = BASE
     smoothing: float = 0.1
-    has_positions: bool = True
+    positions: Literal["sinusoids", "learned", "none"] = "sinusoids"
 
 
 ROWS = {
@@ -50,9 +52,25 @@ ROWS = {
     "1 layer": Row(replace(BASE, layers=1)),
     "dropout 0": Row(replace(BASE, dropout=0.0)),
     "label smoothing 0": Row(smoothing=0.0),
-    "without positions": Row(has_positions=False),
+    "learned positions": Row(positions="learned"),
+    "without positions": Row(positions="none"),
 }
 WITH, WITHOUT = "base: 4 heads, d_k 16", "without positions"
+
+
+class LearnedPositions(nn.Module):
+    """Stands in for `Positions`, with a vector for each position that is learned like any other (Table 3, row E)."""
+
+    def __init__(self, settings: TransformerSettings) -> None:
+        super().__init__()
+        self.table = nn.Embedding(LONGEST + 2, settings.d_model)  # the longest string, its end, and one to spare
+
+    def forward(
+        self, states: Float[Tensor, "batch positions d_model"], start: int = 0
+    ) -> Float[Tensor, "batch positions d_model"]:
+        """The first vector stands at position `start`; behind the table's end, at its last."""
+        places = torch.arange(start, start + states.shape[1]).clamp(max=self.table.num_embeddings - 1)
+        return states + self.table(places)
 
 
 class NoPositions(nn.Module):
@@ -82,7 +100,9 @@ def run(
                 smoothing=row.smoothing,
                 advanced=lambda done, name=name: advanced(name, done, updates),  # type: ignore[misc]
             )
-            runs.append({"seed": seed, **measured(TorchEngine(learned.model), seed)})
+            runs.append(
+                {"seed": seed, "cpu_seconds": learned.cpu_seconds, **measured(TorchEngine(learned.model), seed)}
+            )
         figures[name] = {"parameters": learned.num_parameters, "runs": runs}
     holds = _mean(figures, WITHOUT, "exact match") <= 0.05 and _mean(figures, WITH, "exact match") >= 0.9
     return Finding(CLAIM, RULE, holds, {"updates": updates, "batch": BATCH, "seeds": list(seeds)}, figures)
@@ -92,7 +112,9 @@ def built(row: Row, seed: int) -> Model:
     """A new model of a row."""
     dropout.seed(seed)
     model = build(row.settings, NUM_TOKENS, NUM_TOKENS)
-    if not row.has_positions:
+    if row.positions == "learned":
+        model.positions = LearnedPositions(row.settings)
+    elif row.positions == "none":
         model.positions = NoPositions()
     return model
 
@@ -116,15 +138,20 @@ def _batches(seed: int) -> Iterator[Batch]:
 
 
 def _mean(figures: Mapping[str, Any], name: str, what: str) -> float:
-    return float(mean(run[what] for run in figures[name]["runs"]))
+    return mean(_values(figures, name, what))
+
+
+def _values(figures: Mapping[str, Any], name: str, what: str) -> list[float]:
+    return [run[what] for run in figures[name]["runs"]]
 
 
 def table(finding: Finding) -> str:
     """The figures in Markdown."""
-    lines = ["| | perplexity | exact match | parameters |", "|---|---|---|---|"]
+    lines = ["| | perplexity | exact match | parameters | CPU seconds |", "|---|---|---|---|---|"]
     for name in ROWS:
-        perplexity, exact = (_mean(finding.figures, name, what) for what in ("perplexity", "exact match"))
-        lines.append(f"| {name} | {perplexity:.2f} | {exact:.3f} | {finding.figures[name]['parameters']:,} |")
+        cells = [spread(_values(finding.figures, name, "perplexity"), 2)]
+        cells += [spread(_values(finding.figures, name, "exact match")), f"{finding.figures[name]['parameters']:,}"]
+        lines.append(f"| {name} | {' | '.join(cells)} | {_mean(finding.figures, name, 'cpu_seconds'):.0f} |")
     return "\n".join(lines)
 
 

@@ -1,9 +1,10 @@
 """What came out of an experiment, ready to be written down. No torch here."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import mean, pstdev
 from typing import Any
 
 Advanced = Callable[[str, int, int], None]
@@ -27,3 +28,9 @@ class Finding:
         path = directory / "finding.json"
         path.write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False), encoding="utf-8")
         return path
+
+
+def spread(values: Sequence[float], digits: int = 3) -> str:
+    """The mean of all seeds, and how far they lie from it: the standard deviation, where there are several."""
+    told = f"{mean(values):.{digits}f}"
+    return f"{told} ± {pstdev(values):.{digits}f}" if len(values) > 1 else told

@@ -1,5 +1,6 @@
 """Gradients vanish or explode over time (Pascanu et al. 2013, §2), and gates that stay open carry them."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 from torch.nn.utils import clip_grad_norm_
 
-from saccade.reproduce.finding import Advanced, Finding
+from saccade.reproduce.finding import Advanced, Finding, spread
 
 CLAIM = (
     "Through a recurrent network, gradients vanish or explode with the number of steps; scaling down those that are "
@@ -25,13 +26,15 @@ RULE = (
     "accuracy of at least 0.9, and Elman's RNN of at most 0.5. By plain gradient descent over 10 steps, the RNN with "
     "large weights ends with a loss below 0.1 if gradients are clipped and above 1 if not. On the mean of all seeds."
 )
-UPDATES, QUICK = 300, 15
+UPDATES, QUICK = 1000, 15
 D_STATE, BATCH, NUM_TESTED = 64, 32, 500
 NUM_SYMBOLS = 8
-"""That may stand at the beginning; as many others are the noise."""
+"""That may stand at the beginning, and in the noise after it: what is to be recalled must be kept from it."""
+D_INPUT = NUM_SYMBOLS + 1
+"""A symbol, and a flag at the one to be recalled."""
 MEASURED = (1, 5, 10, 20, 40, 60)
 LAGS = (10, 30, 60)
-LARGE, OPEN = 5.0, 4.0
+LARGE, OPEN = 5.0, 5.0
 STEEP = ("large weights, clipped", "large weights, not clipped")
 
 
@@ -75,12 +78,16 @@ def run(
         runs = []
         for seed in seeds:
             norms = gradient_norms(_built(contestant, seed), max(MEASURED), seed)
+            began = time.process_time()
             accuracy = {
                 lag: recall(contestant, lag, updates, seed, lambda done, name=name: advanced(name, done, updates))  # type: ignore[misc]
                 for lag in LAGS
             }
-            runs.append({"seed": seed, "gradient": {lag: norms[lag] for lag in MEASURED}, "accuracy": accuracy})
-        figures[name] = {"runs": runs}
+            seconds = round(time.process_time() - began, 1)
+            gradient = {lag: norms[lag] for lag in MEASURED}
+            runs.append({"seed": seed, "cpu_seconds": seconds, "gradient": gradient, "accuracy": accuracy})
+        parameters = sum(each.numel() for each in _built(contestant, seed).parameters())
+        figures[name] = {"parameters": parameters, "runs": runs}
     for name in STEEP:
         runs = [{"seed": seed, "loss": last_loss(updates, seed, clips=name == STEEP[0])} for seed in seeds]
         figures[name] = {"runs": runs}
@@ -142,18 +149,23 @@ def last_loss(updates: int, seed: int, *, clips: bool) -> float:
 
 def _built(contestant: Contestant, seed: int) -> nn.RNNBase:
     torch.manual_seed(seed)
-    return contestant.build(2 * NUM_SYMBOLS, D_STATE)
+    return contestant.build(D_INPUT, D_STATE)
 
 
 def _sequences(random: torch.Generator, lag: int, count: int = BATCH) -> tuple[Tensor, Tensor]:
-    """A symbol and so many steps of noise, one-hot with time first; and the symbols."""
-    first = torch.randint(NUM_SYMBOLS, (count,), generator=random)
-    noise = torch.randint(NUM_SYMBOLS, 2 * NUM_SYMBOLS, (lag, count), generator=random)
-    return one_hot(torch.cat([first[None], noise]), 2 * NUM_SYMBOLS).float(), first
+    """A symbol with a flag and so many steps of noise, one-hot with time first; and the symbols."""
+    symbols = torch.randint(NUM_SYMBOLS, (lag + 1, count), generator=random)
+    inputs = one_hot(symbols, D_INPUT).float()
+    inputs[0, :, NUM_SYMBOLS] = 1.0
+    return inputs, symbols[0]
 
 
 def _mean(figures: Mapping[str, Any], name: str, what: str, lag: int) -> float:
-    return float(mean(run[what][lag] for run in figures[name]["runs"]))
+    return mean(_values(figures, name, what, lag))
+
+
+def _values(figures: Mapping[str, Any], name: str, what: str, lag: int) -> list[float]:
+    return [run[what][lag] for run in figures[name]["runs"]]
 
 
 def _loss(figures: Mapping[str, Any], name: str) -> float:
@@ -170,14 +182,17 @@ def _holds(figures: Mapping[str, Any]) -> bool:
 
 def table(finding: Finding) -> str:
     """The figures in Markdown."""
+    found = finding.figures
     heads = [f"gradient at lag {lag}" for lag in MEASURED] + [f"accuracy after {lag}" for lag in LAGS]
+    heads += ["parameters", "CPU seconds"]
     lines = [f"| | {' | '.join(heads)} |", "|---" * (1 + len(heads)) + "|"]
     for name in CONTESTANTS:
-        cells = [f"{_mean(finding.figures, name, 'gradient', lag):.1e}" for lag in MEASURED]
-        cells += [f"{_mean(finding.figures, name, 'accuracy', lag):.3f}" for lag in LAGS]
+        cells = [f"{_mean(found, name, 'gradient', lag):.1e}" for lag in MEASURED]
+        cells += [spread(_values(found, name, "accuracy", lag)) for lag in LAGS]
+        cells += [f"{found[name]['parameters']:,}", f"{mean(run['cpu_seconds'] for run in found[name]['runs']):.0f}"]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     lines += ["", "| plain gradient descent | last loss |", "|---|---|"]
-    return "\n".join([*lines, *(f"| {name} | {_loss(finding.figures, name):.2f} |" for name in STEEP)])
+    return "\n".join([*lines, *(f"| {name} | {_loss(found, name):.2f} |" for name in STEEP)])
 
 
 def plot(finding: Finding, path: Path) -> None:

@@ -12,7 +12,7 @@ from saccade.data.tasks.strings import NUM_TOKENS, random_strings, reversal_batc
 from saccade.engines.torch import TorchEngine
 from saccade.models.settings import AttentionSettings, ModelSettings, RecurrentSettings, TransformerSettings
 from saccade.reproduce.claim import learn
-from saccade.reproduce.finding import Advanced, Finding
+from saccade.reproduce.finding import Advanced, Finding, spread
 from saccade.search.settings import SearchSettings
 
 CLAIM = (
@@ -55,7 +55,7 @@ def run(
                 advanced=lambda done, name=name: advanced(name, done, updates),  # type: ignore[misc]
             )
             right = {length: exact_match(TorchEngine(learned.model), length, seed) for length in LENGTHS}
-            by_seed.append({"seed": seed, "seconds": round(learned.seconds, 1), "exact_match": right})
+            by_seed.append({"seed": seed, "cpu_seconds": learned.cpu_seconds, "exact_match": right})
         figures[name] = {"parameters": learned.num_parameters, "runs": by_seed}
     worst = {name: [_mean(figures[name], length) for length in JUDGED] for name in CONTESTANTS}
     holds = max(worst["fixed vector"]) <= 0.05 and min(worst["Bahdanau"]) >= 0.8
@@ -77,11 +77,11 @@ def table(finding: Finding) -> str:
         "|---" * (1 + len(CONTESTANTS)) + "|",
     ]
     for length in LENGTHS:
-        cells = [f"{_mean(finding.figures[name], length):.3f}" for name in CONTESTANTS]
+        cells = [spread(_shares(finding.figures[name], length)) for name in CONTESTANTS]
         lines.append(f"| {length} | {' | '.join(cells)} |")
     parameters = [f"{finding.figures[name]['parameters']:,}" for name in CONTESTANTS]
-    seconds = [f"{mean(run['seconds'] for run in finding.figures[name]['runs']):.0f}" for name in CONTESTANTS]
-    lines += [f"| parameters | {' | '.join(parameters)} |", f"| seconds of training | {' | '.join(seconds)} |"]
+    seconds = [f"{mean(run['cpu_seconds'] for run in finding.figures[name]['runs']):.0f}" for name in CONTESTANTS]
+    lines += [f"| parameters | {' | '.join(parameters)} |", f"| CPU seconds | {' | '.join(seconds)} |"]
     return "\n".join(lines)
 
 
@@ -108,4 +108,8 @@ def _batches(seed: int) -> Iterator[Batch]:
 
 
 def _mean(figures: Mapping[str, Any], length: int) -> float:
-    return float(mean(run["exact_match"][length] for run in figures["runs"]))
+    return mean(_shares(figures, length))
+
+
+def _shares(figures: Mapping[str, Any], length: int) -> list[float]:
+    return [run["exact_match"][length] for run in figures["runs"]]

@@ -14,7 +14,7 @@ from saccade.engines.torch import TorchEngine
 from saccade.evaluation.alignment import error_rate
 from saccade.models.settings import AttentionSettings, RecurrentSettings
 from saccade.reproduce.claim import learn
-from saccade.reproduce.finding import Advanced, Finding
+from saccade.reproduce.finding import Advanced, Finding, spread
 from saccade.search.settings import SearchSettings
 from saccade.trace.alignment import links
 
@@ -63,7 +63,13 @@ def run(
                 seed=seed,
                 advanced=lambda done, name=name: advanced(name, done, updates),  # type: ignore[misc]
             )
-            runs.append({"seed": seed, **measured(TorchEngine(learned.model), split()[1][:NUM_TESTED])})
+            runs.append(
+                {
+                    "seed": seed,
+                    "cpu_seconds": learned.cpu_seconds,
+                    **measured(TorchEngine(learned.model), split()[1][:NUM_TESTED]),
+                }
+            )
         figures[name] = {"parameters": learned.num_parameters, "runs": runs}
     return Finding(CLAIM, RULE, _holds(figures), {"updates": updates, "batch": BATCH, "seeds": list(seeds)}, figures)
 
@@ -91,7 +97,11 @@ def _batches(seed: int) -> Iterator[Batch]:
 
 
 def _mean(figures: Mapping[str, Any], name: str, what: str) -> float:
-    return float(mean(run[what] for run in figures[name]["runs"]))
+    return mean(_values(figures, name, what))
+
+
+def _values(figures: Mapping[str, Any], name: str, what: str) -> list[float]:
+    return [run[what] for run in figures[name]["runs"]]
 
 
 def _holds(figures: Mapping[str, Any]) -> bool:
@@ -105,10 +115,11 @@ def _holds(figures: Mapping[str, Any]) -> bool:
 
 def table(finding: Finding) -> str:
     """The figures in Markdown."""
-    lines = [f"| | {' | '.join(MEASURES)} | parameters |", "|---|---|---|---|---|"]
+    lines = [f"| | {' | '.join(MEASURES)} | parameters | CPU seconds |", "|---|---|---|---|---|---|"]
     for name in CONTESTANTS:
-        cells = [f"{_mean(finding.figures, name, what):.3f}" for what in MEASURES]
-        lines.append(f"| {name} | {' | '.join(cells)} | {finding.figures[name]['parameters']:,} |")
+        cells = [spread(_values(finding.figures, name, what)) for what in MEASURES]
+        cells += [f"{finding.figures[name]['parameters']:,}", f"{_mean(finding.figures, name, 'cpu_seconds'):.0f}"]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

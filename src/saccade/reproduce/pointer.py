@@ -15,7 +15,7 @@ from saccade.data.tasks.points_settings import PointsSettings
 from saccade.lessons.points import PointsLesson
 from saccade.models.pointer import PointerNetwork
 from saccade.models.pointer_settings import PointerSettings
-from saccade.reproduce.finding import Advanced, Finding
+from saccade.reproduce.finding import Advanced, Finding, spread
 from saccade.search.settings import SearchSettings
 from saccade.training.schedule import linear
 
@@ -107,7 +107,7 @@ def table(finding: Finding) -> str:
     ]
     for title, figures in finding.figures.items():
         sizes = figures["runs"][0]["by_size"]
-        cells = [f"{_mean(figures, size, 'exact match'):.3f}" if size in sizes else "" for size in SIZES]
+        cells = [spread(_values(figures, size, "exact match")) if size in sizes else "" for size in SIZES]
         seconds = mean(run["cpu_seconds"] for run in figures["runs"])
         lines.append(f"| {title} | {' | '.join(cells)} | {figures['parameters']:,} | {seconds:.0f} |")
     hull, tour = finding.figures[f"hull, {POINTER}"], finding.figures[f"tour, {POINTER}"]
@@ -148,4 +148,8 @@ def _holds(figures: Mapping[str, Any]) -> bool:
 
 
 def _mean(figures: Mapping[str, Any], size: int, name: str) -> float:
-    return float(mean(run["by_size"][size][name] for run in figures["runs"]))
+    return mean(_values(figures, size, name))
+
+
+def _values(figures: Mapping[str, Any], size: int, name: str) -> list[float]:
+    return [run["by_size"][size][name] for run in figures["runs"]]

@@ -12,7 +12,7 @@ from saccade.data.tasks.strings import NUM_TOKENS, random_strings
 from saccade.engines.torch import TorchEngine
 from saccade.models.settings import AttentionSettings, RecurrentSettings
 from saccade.reproduce.claim import learn
-from saccade.reproduce.finding import Advanced, Finding
+from saccade.reproduce.finding import Advanced, Finding, spread
 from saccade.search.settings import SearchSettings
 
 CLAIM = (
@@ -58,7 +58,7 @@ def run(
                 advanced=lambda done, name=name: advanced(name, done, updates),  # type: ignore[misc]
             )
             right = {length: exact_match(TorchEngine(learned.model), length, seed) for length in LENGTHS}
-            runs.append({"seed": seed, "seconds": round(learned.seconds, 1), "exact_match": right})
+            runs.append({"seed": seed, "cpu_seconds": learned.cpu_seconds, "exact_match": right})
         figures[name] = {"parameters": learned.num_parameters, "runs": runs}
     shares = {name: mean(_mean(figures, name, length) for length in LENGTHS) for name in CONTESTANTS}
     holds = shares["backwards"] - shares["forwards"] >= 0.1
@@ -80,18 +80,26 @@ def exact_match(engine: TorchEngine, length: int, seed: int) -> float:
     return mean(each[0].ids == tuple(string.tolist()) for each, string in zip(found, strings, strict=True))
 
 
+def _shares(figures: Mapping[str, Any], name: str, length: int) -> list[float]:
+    return [run["exact_match"][length] for run in figures[name]["runs"]]
+
+
 def _mean(figures: Mapping[str, Any], name: str, length: int) -> float:
-    return float(mean(run["exact_match"][length] for run in figures[name]["runs"]))
+    return mean(_shares(figures, name, length))
 
 
 def table(finding: Finding) -> str:
     """The figures in Markdown."""
+    found = finding.figures
     lines = [f"| length | {' | '.join(CONTESTANTS)} |", "|---" * (1 + len(CONTESTANTS)) + "|"]
     for length in LENGTHS:
-        cells = [f"{_mean(finding.figures, name, length):.3f}" for name in CONTESTANTS]
-        lines.append(f"| {length} | {' | '.join(cells)} |")
-    means = [f"{mean(_mean(finding.figures, name, length) for length in LENGTHS):.3f}" for name in CONTESTANTS]
-    return "\n".join([*lines, f"| mean | {' | '.join(means)} |"])
+        lines.append(f"| {length} | {' | '.join(spread(_shares(found, name, length)) for name in CONTESTANTS)} |")
+    rows = {
+        "mean": [f"{mean(_mean(found, name, length) for length in LENGTHS):.3f}" for name in CONTESTANTS],
+        "parameters": [f"{found[name]['parameters']:,}" for name in CONTESTANTS],
+        "CPU seconds": [f"{mean(run['cpu_seconds'] for run in found[name]['runs']):.0f}" for name in CONTESTANTS],
+    }
+    return "\n".join([*lines, *(f"| {what} | {' | '.join(cells)} |" for what, cells in rows.items())])
 
 
 def plot(finding: Finding, path: Path) -> None:

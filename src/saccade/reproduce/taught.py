@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from statistics import mean, pstdev
+from statistics import mean
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ from torch.nn.utils import clip_grad_norm_
 
 from saccade.data.sampler import Position
 from saccade.lessons.generated import Generated
-from saccade.reproduce.finding import Advanced
+from saccade.reproduce.finding import Advanced, spread
 from saccade.training.schedule import linear
 
 Lessons = Mapping[str, Callable[[int], Generated[Any, Any, Any]]]
@@ -59,11 +59,11 @@ def accuracy(figures: Mapping[str, Any], name: str) -> float:
 
 def table(figures: Mapping[str, Any]) -> str:
     """In Markdown."""
-    lines = ["| | accuracy | over seeds ± | parameters | CPU seconds |", "|---|---|---|---|---|"]
+    lines = ["| | accuracy | parameters | CPU seconds |", "|---|---|---|---|"]
     for name, each in figures.items():
         found = [run["accuracy"] for run in each["runs"]]
         seconds = mean(run["cpu_seconds"] for run in each["runs"])
-        lines.append(f"| {name} | {mean(found):.3f} | {pstdev(found):.3f} | {each['parameters']:,} | {seconds:.0f} |")
+        lines.append(f"| {name} | {spread(found)} | {each['parameters']:,} | {seconds:.0f} |")
     return "\n".join(lines)
 
 

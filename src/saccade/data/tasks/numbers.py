@@ -1,6 +1,6 @@
 """Numbers in words, English with German, and which word stands for which: twenty one is ein und zwanzig, crosswise.
 
-German words are cut into the parts they are made of. 1 to 9999, and no number is in both splits.
+German words are cut into the parts they are made of. 1 to 999,999, and no number is in both splits.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from saccade.text.tokenizer import EOS
 from saccade.trace.alignment import Link
 from saccade.trace.pharaoh import Gold
 
-LAST, NUM_HELD_OUT = 9999, 500
+LAST, NUM_HELD_OUT = 999_999, 500
 UNITS = dict(
     zip(
         ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine"),
@@ -87,22 +87,30 @@ class _Written:
 
 @cache
 def named(number: int) -> NamedNumber:
-    """A number from 1 to 9999 in words."""
+    """A number from 1 to 999,999 in words."""
     written = _Written()
-    units = [*UNITS]
-    for size, (english, german) in zip((1000, 100), SIZES.items(), strict=True):
-        if digit := number // size % 10:
-            unit = units[digit - 1]
-            written.add([unit, english], [UNITS[unit], german], [(0, 0), (1, 1)])
-    _below_hundred(written, number % 100)
+    thousands, rest = divmod(number, 1000)
+    if thousands:
+        _below_thousand(written, thousands, one="ein")
+        written.add(["thousand"], ["tausend"], [(0, 0)])
+    _below_thousand(written, rest, one="eins")
     return NamedNumber(tuple(written.english), tuple(written.german), Gold.of(written.sure, written.possible))
 
 
-def _below_hundred(written: _Written, number: int) -> None:
+def _below_thousand(written: _Written, number: int, one: str) -> None:
+    """`one` is what German calls a one that stands alone here."""
+    hundreds, rest = divmod(number, 100)
+    if hundreds:
+        unit = [*UNITS][hundreds - 1]
+        written.add([unit, "hundred"], [UNITS[unit], "hundert"], [(0, 0), (1, 1)])
+    _below_hundred(written, rest, one)
+
+
+def _below_hundred(written: _Written, number: int, one: str) -> None:
     units, tens = [*UNITS], [*TENS]
     if 0 < number < 10:
         unit = units[number - 1]
-        written.add([unit], ["eins" if number == 1 else UNITS[unit]], [(0, 0)])
+        written.add([unit], [one if number == 1 else UNITS[unit]], [(0, 0)])
     elif 10 <= number < 13:
         english = [*ALONE][number - 10]
         written.add([english], [ALONE[english]], [(0, 0)])
