@@ -27,7 +27,7 @@ RULE = (
     "with dot and with general than with location, and the alignment error is lower by at least 0.05 with each; on the "
     "mean of all seeds. The rows of local attention are told, and judge nothing."
 )
-UPDATES, QUICK, RATE = 250, 8, 0.005
+UPDATES, QUICK, RATE = 700, 8, 0.005
 BATCH, NUM_TESTED, WINDOW = 64, 200, 2
 """A window of Luong's D = 10 would hold every one of these sources."""
 SCORES = {"location": "location", "dot": "dot", "general": "general", "concat": "additive"}
