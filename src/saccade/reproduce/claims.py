@@ -23,6 +23,7 @@ CLAIMS = {
     "depth": "residual connections carry gradients through many layers (He et al. 2016; Vaswani et al. 2017, §3.1)",
     "complexity": "time, memory and reach of attention, recurrence, convolution (Vaswani et al. 2017, Table 1)",
     "ablations": "what heads, dropout, smoothing and positions are worth (Vaswani et al. 2017, Table 3)",
+    "phonemes": "attention beats a fixed vector, with recurrence or not (Gehring et al. 2017; Vaswani et al. 2017)",
     "glyphs": "self-attention sees beyond a receptive field (Zhang et al. 2019, §3)",
     "facets": "a weight for every feature, or one a token (Shen et al. 2018, §3.1)",
 }
