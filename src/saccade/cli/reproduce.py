@@ -1,6 +1,13 @@
 """`saccade reproduce`: a paper's claim, run and checked on this machine."""
 
 import importlib.util
+import os
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -8,15 +15,18 @@ import typer
 from rich.progress import TaskID
 
 from saccade.cli.console import bar, note, print_result
-from saccade.errors import DataError, MissingDependency, OutputExists, need_torch
-from saccade.reproduce.claims import CLAIMS
+from saccade.errors import DataError, MissingDependency, OutputExists, SaccadeError, need_torch
+from saccade.reproduce.claims import CLAIMS, NEEDS
 
 EVERY = "all"
+NAP = 0.1
+"""Seconds between two looks at claims that run side by side."""
 
 
 def reproduce(
     claim: Annotated[
-        str | None, typer.Argument(help="Which one; `--list` names them, `all` is each in turn.", show_default=False)
+        str | None,
+        typer.Argument(help="Which one; `--list` names them, `all` is each of them.", show_default=False),
     ] = None,
     directory: Annotated[
         Path, typer.Option("--directory", "-d", help="Where the findings go, each into a directory of its name.")
@@ -27,6 +37,10 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="Little training and one seed: to see it run, not to judge.")
     ] = False,
+    processes: Annotated[
+        int | None,
+        typer.Option("--processes", "-p", min=1, help="With `all`: how many at a time.", show_default="cores"),
+    ] = None,
     listed: Annotated[bool, typer.Option("--list", help="Name the claims and exit.")] = False,
 ) -> None:
     """Run the experiment behind a paper's claim, and say whether it holds here.
@@ -45,7 +59,7 @@ def reproduce(
         for name, what in CLAIMS.items():
             print_result(f"{name:<{width}} {what}")
         return
-    if claim not in (*CLAIMS, EVERY):
+    if claim is None or claim not in (*CLAIMS, EVERY):
         given = "none was named" if claim is None else f"there is no claim {claim}"
         raise DataError(f"A claim to reproduce must be one of {', '.join(CLAIMS)}, or {EVERY}, but {given}.")
     need_torch("`saccade reproduce`")
@@ -54,21 +68,65 @@ def reproduce(
             "`saccade reproduce` draws with matplotlib, which is not installed. Install it with: "
             'pip install "saccade[reproduce]"'
         )
-    chosen = range(1, 1 + (seeds or (1 if quick else 3)))
-    if claim != EVERY and (directory / claim / "finding.json").exists():
+    number = seeds or (1 if quick else 3)
+    if claim == EVERY:
+        words = ["--directory", str(directory), "--seeds", str(number), *(["--quick"] if quick else [])]
+        _run_side_by_side(list(_to_be_run(directory)), words, processes or os.cpu_count() or 1)
+        return
+    if (directory / claim / "finding.json").exists():
         raise OutputExists(
             f"{directory / claim} has a finding already. Remove it or name another --directory; nothing was run."
         )
-    for name in CLAIMS if claim == EVERY else [claim]:
+    _run(claim, directory / claim, range(1, 1 + number), quick=quick)
+
+
+def _to_be_run(directory: Path) -> Iterator[str]:
+    for name in CLAIMS:
         if (directory / name / "finding.json").exists():
             note(f"{name}: found before, see {directory / name}")
-            continue
-        try:
-            _run(name, directory / name, chosen, quick=quick)
-        except MissingDependency as error:
-            if claim != EVERY:
-                raise
-            note(f"{name}: passed over. {error}")
+        elif name in NEEDS and importlib.util.find_spec(NEEDS[name]) is None:
+            note(
+                f"{name}: passed over, as it needs {NEEDS[name]}, which is not installed. Install it with: "
+                f'pip install "saccade[{name}]"'
+            )
+        else:
+            yield name
+
+
+def _run_side_by_side(names: Sequence[str], words: Sequence[str], processes: int) -> None:
+    """Each claim by a command of its own, so many at a time; whatever ends this one ends them all."""
+    waiting, failed = deque(names), []
+    with bar("claims") as progress, _ended_together() as running:
+        task = progress.add_task(EVERY, total=len(names))
+        while waiting or running:
+            while waiting and len(running) < processes:
+                name = waiting.popleft()
+                command = [sys.executable, "-m", "saccade", "reproduce", name, *words]
+                running[name] = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            time.sleep(NAP)
+            for name in [name for name, process in running.items() if process.poll() is not None]:
+                told, remarks = (process := running.pop(name)).communicate()
+                if process.returncode:
+                    failed.append(name)
+                    note(f"{name}: {remarks.strip()}")
+                else:
+                    print_result(f"{name}: {CLAIMS[name]}\n\n{told}")
+                progress.advance(task)
+    if failed:
+        raise SaccadeError(f"{', '.join(failed)}: not found, for the reasons above. The same command tries again.")
+
+
+@contextmanager
+def _ended_together() -> Iterator[dict[str, "subprocess.Popen[str]"]]:
+    """Processes by name; those that still run when the block is left are ended."""
+    running: dict[str, subprocess.Popen[str]] = {}
+    try:
+        yield running
+    finally:
+        for process in running.values():
+            process.terminate()
+        for process in running.values():
+            process.communicate()
 
 
 def _run(name: str, directory: Path, seeds: range, *, quick: bool) -> None:

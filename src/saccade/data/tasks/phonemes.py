@@ -19,29 +19,9 @@ Split = Literal["train", "valid", "test"]
 
 LETTERS = (*string.ascii_lowercase, "'")
 PHONEMES = (
-    *(
-        "AA",
-        "AE",
-        "AH",
-        "AO",
-        "AW",
-        "AY",
-        "B",
-        "CH",
-        "D",
-        "DH",
-        "EH",
-        "ER",
-        "EY",
-        "F",
-        "G",
-        "HH",
-        "IH",
-        "IY",
-        "JH",
-        "K",
-    ),
-    *("L", "M", "N", "NG", "OW", "OY", "P", "R", "S", "SH", "T", "TH", "UH", "UW", "V", "W", "Y", "Z", "ZH"),
+    *("AA", "AE", "AH", "AO", "AW", "AY", "EH", "ER", "EY", "IH", "IY", "OW", "OY", "UH", "UW"),
+    *("B", "CH", "D", "DH", "F", "G", "HH", "JH", "K", "L", "M", "N", "NG"),
+    *("P", "R", "S", "SH", "T", "TH", "V", "W", "Y", "Z", "ZH"),
 )
 IDS = {token: id for id, token in enumerate((*LETTERS, *PHONEMES), start=EOS + 1)}
 NUM_TOKENS = EOS + 1 + len(LETTERS) + len(PHONEMES)

@@ -1,0 +1,132 @@
+"""Writes reproduce.md, the page of the papers' claims, and its Chinese twin, from the findings of a full run:
+
+saccade reproduce all
+python docs/make_reproduce.py runs/reproduce
+"""
+
+import json
+import shutil
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from saccade.reproduce.claims import CLAIMS
+
+DOCS = Path(__file__).parent
+IMAGES = DOCS / "images" / "reproduce"
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a page says in its language."""
+
+    page: Path
+    head: str
+    columns: tuple[str, str, str]
+    verdicts: dict[bool, str]
+    holds_if: str
+    run_with: str
+
+
+ENGLISH = Words(
+    page=DOCS / "reproduce.md",
+    head="""\
+# The papers' claims, run
+
+<!-- Written by docs/make_reproduce.py from the findings of `saccade reproduce all`. -->
+
+[简体中文](reproduce.zh-CN.md)
+
+What the papers behind attention say, as experiments that run in minutes on one core, on generated data. Each has a
+baseline that should fail, three seeds, and a rule, written down in the code, from which the verdict is computed. A claim
+that does not hold here is kept, and says so: these are small models on small tasks, and not the papers' own
+experiments. ± is the standard deviation over seeds; CPU seconds are those of one training.
+
+```bash
+saccade reproduce --list
+saccade reproduce length        # one of them: finding.json, finding.md and a plot, below runs/reproduce
+saccade reproduce all           # all of them, side by side; goes on where it was interrupted
+saccade reproduce all --quick   # to see them run: little training, one seed, and no verdict
+```
+
+How an experiment came to its form, with forms that were given up, is told in [the log](log.md).
+""",
+    columns=("claim", "what it says", "here"),
+    verdicts={True: "**holds**", False: "**does not hold**"},
+    holds_if="Holds if:",
+    run_with="Run with",
+)
+CHINESE = Words(
+    page=DOCS / "reproduce.zh-CN.md",
+    head="""\
+# 论文的论断，跑出来看
+
+<!-- 由 docs/make_reproduce.py 从 `saccade reproduce all` 的结果生成。 -->
+
+[English](reproduce.md)
+
+注意力背后的论文说了什么，这里都做成了实验：数据是生成的，单核几分钟就能跑完。每个实验都有一个理应失败的基线、
+三个随机种子，和一条写在代码里的判定规则，结论由规则算出。在这里不成立的论断照样保留并写明：这些是小任务上的小模型，
+并不是论文原来的实验。± 是各种子间的标准差；CPU 秒数是一次训练的用时。
+
+```bash
+saccade reproduce --list
+saccade reproduce length        # 其中一个：在 runs/reproduce 下写出 finding.json、finding.md 和图
+saccade reproduce all           # 全部，并行运行；中断后可接着跑
+saccade reproduce all --quick   # 只看它们能跑：训练很少，一个种子，不下结论
+```
+
+每个实验是怎样成形的，放弃过哪些做法，见[日志](log.md)（英文）。
+""",
+    columns=("论断", "内容", "在这里"),
+    verdicts={True: "**成立**", False: "**不成立**"},
+    holds_if="判定规则：",
+    run_with="运行：",
+)
+
+
+def main(runs: Path) -> None:
+    """Both pages, and the plots beside them."""
+    missing = [name for name in CLAIMS if not (runs / name / "finding.json").exists()]
+    if missing:
+        sys.exit(
+            f"{runs} must have a finding of every claim, but lacks: {', '.join(missing)}. Run saccade reproduce all."
+        )
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    chinese = tomllib.loads((DOCS / "reproduce.zh-CN.toml").read_text(encoding="utf-8"))
+    for name in CLAIMS:
+        shutil.copyfile(runs / name / f"{name}.png", IMAGES / f"{name}.png")
+    write(ENGLISH, runs, {name: {"short": short} for name, short in CLAIMS.items()})
+    write(CHINESE, runs, chinese)
+
+
+def write(words: Words, runs: Path, texts: dict[str, dict[str, str]]) -> None:
+    """A page: what is claimed and whether it holds, then each claim with its rule, plot and figures."""
+    findings = {name: json.loads((runs / name / "finding.json").read_text(encoding="utf-8")) for name in CLAIMS}
+    lines = [words.head, f"| {' | '.join(words.columns)} |", "|---|---|---|"]
+    lines += [
+        f"| [{name}](#{name}) | {texts[name]['short']} | {words.verdicts[finding['holds']]} |"
+        for name, finding in findings.items()
+    ]
+    for name, finding in findings.items():
+        claim, rule = (texts[name].get(part, finding[part]) for part in ("claim", "rule"))
+        lines += [
+            f"\n## {name}\n\n{claim}\n",
+            f"{words.holds_if} {rule}\n",
+            f"![{name}](images/reproduce/{name}.png)\n",
+            figures(runs / name / "finding.md"),
+            f"\n{words.verdicts[finding['holds']]} · {words.run_with} `saccade reproduce {name}`",
+        ]
+    words.page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(words.page)
+
+
+def figures(page: Path) -> str:
+    """What stands between a finding's rule and its verdict."""
+    told = page.read_text(encoding="utf-8").rstrip().split("\n\n")
+    return "\n\n".join(told[2:-1])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
