@@ -39,7 +39,7 @@ ENGLISH = Words(
 [简体中文](reproduce.zh-CN.md)
 
 What the papers behind attention say, as experiments that run in minutes on one core, on generated data. Each has a
-baseline that should fail, three seeds, and a rule, written down in the code, from which the verdict is computed. A claim
+baseline that should fail, three seeds, and a rule, written down in the code, that computes the verdict. A claim
 that does not hold here is kept, and says so: these are small models on small tasks, and not the papers' own
 experiments. ± is the standard deviation over seeds; CPU seconds are those of one training.
 
