@@ -20,11 +20,11 @@ CLAIM = (
     "the target (Sutskever et al. 2014, Table 1: from 26.17 to 30.59 BLEU)."
 )
 RULE = (
-    "Trained to copy strings of 1 to 10 letters, exact match on the mean of lengths 3 to 10 is at least 0.1 higher "
+    "Trained to copy strings of 1 to 12 letters, exact match on the mean of lengths 3 to 12 is at least 0.1 higher "
     "with the source read backwards than forwards, on the mean of all seeds."
 )
 UPDATES, QUICK, RATE = 1000, 40, 0.003
-LONGEST, NUM_TESTED, BATCH = 10, 100, 64
+LONGEST, NUM_TESTED, BATCH = 12, 100, 64
 LENGTHS = tuple(range(3, LONGEST + 1))
 """Shorter strings are left out: training has seen most of them."""
 CONTESTANTS = {
