@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs clean
+.PHONY: help demo test slow check bench docs clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(MAKEFILE_LIST) | expand -t 16
@@ -13,8 +13,11 @@ help: ## List the targets
 demo: $(READY) ## Train on generated dates, score, translate and draw attention; no download
 	@$(BIN)/saccade demo
 
-test: $(READY) ## Run every test
+test: $(READY) ## Run every test but the slow ones
 	@$(BIN)/python -m pytest -q -n $(PROCESSES)
+
+slow: $(READY) ## Run the slow tests: every claim of the papers, in small
+	@$(BIN)/python -m pytest -q -m slow
 
 check: $(READY) ## Check formatting, lint, types and the directions of imports
 	@$(BIN)/ruff format --quiet --check .

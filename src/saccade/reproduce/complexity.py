@@ -152,5 +152,6 @@ def plot(finding: Finding, path: Path) -> None:
             times = [mean(run["seconds"][f"{n}×{d}"] for run in runs) for n, d in sizes]
             axes.plot([size[axis] for size in sizes], times, style, label=f"{name}: {'nd'[axis]}^{TABLE[name][axis]}")
         axes.set(xscale="log", yscale="log", xlabel=("length n", "width d")[axis], ylabel="CPU seconds")
+        axes.minorticks_off()  # whose labels would run into each other
         axes.legend(frameon=False, fontsize=7)
     figure.savefig(path, dpi=150)

@@ -150,6 +150,7 @@ def plot(finding: Finding, path: Path) -> None:
     for name, style in zip(KINDS, ("x-", "s-", "^--", "o-", "o--"), strict=True):
         axes.plot(DEPTHS, [_ratio(finding.figures, name, depth) for depth in DEPTHS], style, label=name)
     axes.set(xscale="log", yscale="log", xlabel="layers", ylabel="gradient, first layer / last")
+    axes.minorticks_off()
     axes.set_xticks(DEPTHS, [str(depth) for depth in DEPTHS])
     axes.legend(frameon=False, fontsize=8)
     figure.savefig(path, dpi=150)
