@@ -1,23 +1,19 @@
 """Pointing at the input goes on where a fixed set of outputs ends (Vinyals et al. 2015, Tables 1 and 2)."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import Any, cast
 
-import torch
-from torch.nn.utils import clip_grad_norm_
-
-from saccade.data.sampler import Position
 from saccade.data.tasks.points_settings import PointsSettings
 from saccade.lessons.points import PointsLesson
 from saccade.models.pointer import PointerNetwork
 from saccade.models.pointer_settings import PointerSettings
+from saccade.reproduce import taught
 from saccade.reproduce.finding import Advanced, Finding, spread
 from saccade.search.settings import SearchSettings
-from saccade.training.schedule import linear
 
 CLAIM = (
     "A network that points at its input sorts numbers and finds hulls of sets larger than any it has learned from, "
@@ -31,7 +27,7 @@ RULE = (
 )
 UPDATES, QUICK = 6000, 600
 """Of the hulls, which take most; the others have a share of them."""
-RATE = 0.002
+RATE, CLIP = 0.002, 2.0
 SIZES = (5, 7, 10, 12, 15, 20)
 POINTER, INDEX = "pointer", "index softmax"
 
@@ -73,30 +69,14 @@ def run(
             for seed in seeds:
                 lesson = PointsLesson(contest.task, settings, contest.search, seed)
                 began = time.process_time()
-                model = learn(lesson, count, lambda done, title=title, of=count: advanced(title, done, of))  # type: ignore[misc]
+                told = lambda done, title=title, of=count: advanced(title, done, of)  # noqa: E731
+                model = cast(PointerNetwork, taught.teach(lesson, count, RATE, told, longest=CLIP))
                 seconds = round(time.process_time() - began, 1)
                 by_size = {size: lesson.measured(model, size) for size in contest.task.test_sizes}
                 runs.append({"seed": seed, "cpu_seconds": seconds, "by_size": by_size})
             figures[title] = {"parameters": sum(each.numel() for each in model.parameters()), "runs": runs}
-    told = {"updates": updates, "batch": CONTESTS["sort"].task.batch, "seeds": list(seeds)}
-    return Finding(CLAIM, RULE, _holds(figures), told, figures)
-
-
-def learn(lesson: PointsLesson, updates: int, advanced: Callable[[int], None] = lambda _: None) -> PointerNetwork:
-    """Train a new model: Adam, a warm-up of a twentieth, then down to zero in a line."""
-    torch.manual_seed(lesson.seed)
-    model = lesson.build()
-    learner = lesson.learner(model)
-    optimizer = torch.optim.Adam(model.parameters(), fused=True)
-    for update, loaded in zip(range(1, updates + 1), lesson.batches(Position(), 0, 1), strict=False):
-        for group in optimizer.param_groups:
-            group["lr"] = linear(update, highest=RATE, warmup=max(1, updates // 20), updates=updates)
-        optimizer.zero_grad()
-        (learner(loaded.batch)[0] / loaded.batch.num_targets).backward()
-        clip_grad_norm_(model.parameters(), 2.0)
-        optimizer.step()
-        advanced(update)
-    return model.eval()
+    how = {"updates": updates, "batch": CONTESTS["sort"].task.batch, "seeds": list(seeds)}
+    return Finding(CLAIM, RULE, _holds(figures), how, figures)
 
 
 def table(finding: Finding) -> str:

@@ -20,9 +20,14 @@ Lessons = Mapping[str, Callable[[int], Generated[Any, Any, Any]]]
 
 
 def teach(
-    lesson: Generated[Any, Any, Any], updates: int, rate: float, advanced: Callable[[int], None] = lambda _: None
+    lesson: Generated[Any, Any, Any],
+    updates: int,
+    rate: float,
+    advanced: Callable[[int], None] = lambda _: None,
+    *,
+    longest: float = 1.0,
 ) -> nn.Module:
-    """Train a new model: Adam, a warm-up of a twentieth, then down to zero in a line."""
+    """Train a new model: Adam, a warm-up of a twentieth, then down to zero in a line; longer gradients are clipped."""
     torch.manual_seed(lesson.seed)
     model = lesson.build()
     learner = lesson.learner(model)
@@ -32,7 +37,7 @@ def teach(
             group["lr"] = linear(update, highest=rate, warmup=max(1, updates // 20), updates=updates)
         optimizer.zero_grad()
         (learner(loaded.batch)[0] / loaded.batch.num_targets).backward()
-        clip_grad_norm_(model.parameters(), 1.0)
+        clip_grad_norm_(model.parameters(), longest)
         optimizer.step()
         advanced(update)
     return model.eval()
