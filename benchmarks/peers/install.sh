@@ -1,5 +1,6 @@
 #!/bin/sh
-# The toolkits that `saccade bench train --peers benchmarks/peers` compares with, each in an environment of its own.
+# The toolkits that `saccade bench train` and `saccade bench decode` compare with when they are given `--peers
+# benchmarks/peers`, each in an environment of its own. The scripts in train/ and decode/ are run by these.
 #
 #     benchmarks/peers/install.sh [NAME ...]      # huggingface joeynmt eole pymarian; all of them unless named
 #
@@ -34,7 +35,7 @@ for name in ${*:-huggingface joeynmt eole pymarian}; do
         install joeynmt --no-deps joeynmt==2.3.0
         # Joey NMT calls SetVocabulary, which later versions of SentencePiece no longer have.
         install joeynmt sentencepiece==0.2.0 datasets importlib_metadata matplotlib packaging pandas protobuf pyyaml \
-            sacrebleu sacremoses seaborn six subword-nmt tensorboard
+            sacrebleu sacremoses safetensors seaborn six subword-nmt tensorboard
         ;;
     eole)
         make eole
@@ -47,7 +48,7 @@ for name in ${*:-huggingface joeynmt eole pymarian}; do
     pymarian)
         echo "== pymarian" >&2
         "$PYTHON" -m venv --clear venv/pymarian # C++ all through: no torch
-        install pymarian pymarian==1.12.42
+        install pymarian pymarian==1.12.42 numpy safetensors sentencepiece
         ;;
     *)
         echo "$name is none of the peers, which are huggingface joeynmt eole pymarian" >&2

@@ -4,10 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from saccade.benchmark import decoders, sentences
+from saccade.benchmark import decoders, decoding, layout, race
 from saccade.benchmark.sentences import Sentences
+from saccade.benchmark.translating import batches, turn
 from saccade.directory import ModelDirectory
 from saccade.errors import DataError
+
+PEERS = Path(__file__).parents[2] / "benchmarks" / "peers"
 
 
 @pytest.fixture(scope="module", params=["post", "pre"])
@@ -18,7 +21,7 @@ def work(request: pytest.FixtureRequest, saccade, write_task, tmp_path_factory: 
     assert ended.code == 0, ended.stderr
     (directory / "work").mkdir()
     model = ModelDirectory.open(directory / "run")
-    return sentences.lay_out(directory / "work", model, 30, directory / "train.en", directory / "train.de")
+    return layout.lay_out(directory / "work", model, 30, directory / "train.en", directory / "train.de")
 
 
 def test_all_translate_alike(work: Sentences):
@@ -40,18 +43,43 @@ def test_what_is_laid_out_is_read_again(work: Sentences):
     assert work.corpus == "30 sentences, train.en"
 
 
+def test_other_toolkits_translate_alike(work: Sentences):
+    others = [decoding.Decoder(each, each.name, len(work.sources)) for each in race.peers(work, PEERS, "decode")]
+    if not others:
+        pytest.skip("no toolkit is installed (benchmarks/peers/install.sh)")
+    results = decoding.race(others, work, windows=1)
+    assert len(results) == len(others) * len(decoding.BEAMS)
+    for result in results:
+        assert result.texts == work.references, result.name
+
+
 def test_a_turn_tells_times_and_writes_texts(work: Sentences, tmp_path: Path):
-    turn = decoders._turn(lambda texts, beam: [text.upper() for text in texts], work.sources, 5, 3, str(tmp_path / "a"))
-    assert len(turn["latencies"]) == 3
-    assert turn["seconds"] > 0
+    asked: list[int] = []
+
+    def decode(texts: list[str], beam: int) -> list[str]:
+        asked.append(len(texts))
+        return [text.upper() for text in texts]
+
+    told = turn(decode, work.sources, beam=5, sentences=20, singles=3, output=str(tmp_path / "a"))
+    assert asked == [20, 1, 1, 1]
+    assert len(told["latencies"]) == 3
+    assert told["seconds"] > 0
     assert (tmp_path / "a").read_text("utf-8").startswith('["ANT ANT", "ANT BEE"')
+
+
+def test_a_batch_has_sentences_of_like_length():
+    sentences = ["a" * (n * 7 % 11) for n in range(30)]
+    cut = list(batches(sentences, 8))
+    assert [len(rows) for rows in cut] == [8, 8, 8, 6]
+    lengths = [len(sentences[row]) for rows in cut for row in rows]
+    assert lengths == sorted(map(len, sentences), reverse=True)
 
 
 def test_sources_and_references_of_different_lengths(tmp_path: Path):
     (tmp_path / "a.en").write_text("one\ntwo\n")
     (tmp_path / "a.de").write_text("eins\n")
     with pytest.raises(DataError) as caught:
-        list(sentences._given(tmp_path / "a.en", tmp_path / "a.de"))
+        list(layout._given(tmp_path / "a.en", tmp_path / "a.de"))
     assert str(caught.value) == (
         f"{tmp_path}/a.en has 2 lines but {tmp_path}/a.de has 1. Line n of one must translate line n of the other."
     )
@@ -59,7 +87,7 @@ def test_sources_and_references_of_different_lengths(tmp_path: Path):
 
 def test_generated_sentences_have_no_references(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("SACCADE_DATA", raising=False)
-    pairs, corpus = sentences._pairs(None, None)
+    pairs, corpus = layout._pairs(None, None)
     said, meant = next(pairs)
     assert (corpus, meant) == ("generated", None)
     assert len(said.split()) > 2

@@ -97,10 +97,15 @@ def test_one_that_fails(code: str, work: Work, tmp_path: Path):
 
 
 def test_peers_are_those_that_are_installed(work: Work, tmp_path: Path):
-    for name in ("here", "missing"):
-        (tmp_path / f"{name}.py").touch()
-    python = tmp_path / "venv/here/bin/python"
-    python.parent.mkdir(parents=True)
-    python.touch()
-    (found,) = race.peers(work, tmp_path)
-    assert found == Contestant("here", (str(python), str(tmp_path / "here.py"), str(tmp_path)), may_fail=True)
+    for script in ("train/here", "train/missing", "decode/there"):
+        (tmp_path / script).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{script}.py").touch()
+    for name in ("here", "there"):
+        python = tmp_path / f"venv/{name}/bin/python"
+        python.parent.mkdir(parents=True)
+        python.touch()
+    (found,) = race.peers(work, tmp_path, "train")
+    command = (str(tmp_path / "venv/here/bin/python"), str(tmp_path / "train/here.py"), str(tmp_path))
+    assert found == Contestant("here", command, may_fail=True)
+    (found,) = race.peers(work, tmp_path, "decode")
+    assert found.command[1] == str(tmp_path / "decode/there.py")

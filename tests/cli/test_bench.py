@@ -1,10 +1,23 @@
 """`saccade bench`, in small: who takes part, what the tables say, and what bad options are told."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+ECHO = f"""
+import sys
+from pathlib import Path
+
+sys.path.insert(0, {str(Path(__file__).parents[2] / "src")!r})
+
+from saccade.benchmark.sentences import Sentences
+from saccade.benchmark.translating import take_turns
+from saccade.benchmark.turns import Turns
+
+take_turns(Turns("Echo 1.0"), lambda texts, beam: texts, Sentences.open(Path(sys.argv[1])).sources)
+"""
 SMALL = ["--windows", "2", "--seconds", "0.05"]
 
 
@@ -75,8 +88,9 @@ def test_a_file_of_figures_that_exists(saccade, tmp_path: Path):
     assert (tmp_path / "figures.json").read_text() == "mine"
 
 
-def test_peers_that_are_not_installed(saccade, tmp_path: Path):
-    ended = saccade("bench", "train", "--peers", tmp_path)
+@pytest.mark.parametrize("words", [["train"], ["decode", "--model", "none"]])
+def test_peers_that_are_not_installed(words: list[str], saccade, tmp_path: Path):
+    ended = saccade("bench", *words, "--peers", tmp_path)
     assert (ended.code, ended.stdout) == (1, "")
     assert ended.stderr == (
         f"error: {tmp_path} must hold other toolkits, each installed below venv, but none is. In saccade's repository, "
@@ -98,30 +112,47 @@ def test_wrong_options(words: list[str], saccade):
     assert words[0] in ended.stderr
 
 
-def test_our_translating_beside_others(saccade, trained: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+@pytest.fixture
+def echo(tmp_path: Path) -> Path:
+    """Peers, of which one translates by saying the same. Its Python has the standard library and nothing else."""
+    python, script = tmp_path / "peers/venv/echo/bin/python", tmp_path / "peers/decode/echo.py"
+    for path in (python, script):
+        path.parent.mkdir(parents=True)
+    script.write_text(ECHO)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
+    python.chmod(0o755)
+    return tmp_path / "peers"
+
+
+def test_our_translating_beside_others(
+    saccade, trained: Path, echo: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
     from saccade.benchmark import decoding
 
     monkeypatch.setattr(decoding, "find_spec", lambda name: None)  # as where there is no torch
     monkeypatch.setattr(decoding, "SINGLES", 2)
+    monkeypatch.setattr(decoding, "FOR_PEERS", 10)
     ended = saccade(
-        *("bench", "decode", "--model", trained / "run", "--sentences", "20", "--windows", "2"),
+        *("bench", "decode", "--model", trained / "run", "--sentences", "20", "--windows", "2", "--peers", echo),
         *("--source", trained / "train.en", "--reference", trained / "train.de", "--json", tmp_path / "figures.json"),
     )
     assert ended.code == 0, ended.stderr
     columns, *rows = table(ended.stdout)
     assert columns == list(decoding.COLUMNS)
-    assert [row[0] for row in rows[:4]] == [
+    assert [row[0] for row in rows[:5]] == [
         "CTranslate2 by hand, float32",
         "saccade, float32",
         "CTranslate2 by hand, int8",
         "saccade, int8",
+        "Echo 1.0, first 10 sentences",
     ]
     assert [row[2] for row in rows[:4:2]] == ["1.00 (1.00–1.00)"] * 2
     assert {row[8] for row in rows[:4]} == {"0.00"}, "two words have no four in a row, whoever translates them"
     assert "### greedy" in ended.stdout
     assert "20 sentences, train.en" in ended.stdout
     figures = json.loads((tmp_path / "figures.json").read_text("utf-8"))
-    assert [each["beam"] for each in figures["contestants"]] == [5] * 4 + [1] * 4
+    assert [each["beam"] for each in figures["contestants"]] == [5] * 5 + [1] * 5
+    assert [each["sentences"] for each in figures["contestants"]] == [20, 20, 20, 20, 10] * 2
     assert all(len(each["seconds"]) == 2 for each in figures["contestants"])
 
 

@@ -2,19 +2,16 @@
 
 import json
 import sys
-import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from saccade.benchmark.sentences import Sentences
-from saccade.benchmark.turns import Turns, peak
+from saccade.benchmark.translating import Decode, batches, take_turns, with_pieces
+from saccade.benchmark.turns import Turns
 from saccade.engines.engine import Compute, EngineName
 
-Decode = Callable[[list[str], int], list[str]]
-"""Translations of texts, by a beam of this width."""
-WARM_UP = 16
 HF_BATCH = 64
 
 
@@ -35,23 +32,16 @@ def ours(work: Sentences, engine: str, compute: str) -> Decode:
 def ctranslate2(work: Sentences, compute: str) -> Decode:
     """CTranslate2 by hand: a worker with one thread for each core, and all sentences at once, which it sorts itself."""
     import ctranslate2
-    import sentencepiece
 
-    source, target = (
-        sentencepiece.SentencePieceProcessor(model_file=work.pieces(side)) for side in ("source", "target")
-    )
     translator = ctranslate2.Translator(
         str(work.converted(compute)), inter_threads=work.threads, intra_threads=1, compute_type=compute
     )
 
-    def decode(texts: list[str], beam: int) -> list[str]:
-        found = translator.translate_batch(
-            source.encode(texts, out_type=str), beam_size=beam, max_batch_size=64, batch_type="examples"
-        )
-        decoded: list[str] = target.decode([each.hypotheses[0] for each in found])
-        return decoded
+    def decode(sources: list[list[str]], beam: int) -> list[list[str]]:
+        found = translator.translate_batch(sources, beam_size=beam, max_batch_size=64, batch_type="examples")
+        return [each.hypotheses[0] for each in found]
 
-    return decode
+    return with_pieces(work, decode)
 
 
 def hugging_face(work: Sentences) -> Decode:
@@ -60,18 +50,15 @@ def hugging_face(work: Sentences) -> Decode:
     import torch
 
     model, bos, eos, pad = _hugging_face(work)
-    source, target = (
-        sentencepiece.SentencePieceProcessor(model_file=work.pieces(side)) for side in ("source", "target")
-    )
+    source = sentencepiece.SentencePieceProcessor(model_file=work.pieces("source"))
+    target = sentencepiece.SentencePieceProcessor(model_file=work.pieces("target"))
 
     @torch.inference_mode()
     def decode(texts: list[str], beam: int) -> list[str]:
         torch.set_num_threads(work.threads if len(texts) > 1 else 1)
         ids = source.encode(texts)
-        order = sorted(range(len(ids)), key=lambda row: -len(ids[row]))
         found: dict[int, list[int]] = {}
-        for start in range(0, len(order), HF_BATCH):
-            rows = order[start : start + HF_BATCH]
+        for rows in batches(ids, HF_BATCH):
             given = torch.nn.utils.rnn.pad_sequence(
                 [torch.tensor([*ids[row], eos]) for row in rows], batch_first=True, padding_value=pad
             )
@@ -126,29 +113,7 @@ def main(directory: str, who: str, *how: str) -> None:
         "ctranslate2": ctranslate2,
         "hugging_face": hugging_face,
     }
-    decode = makers[who](work, *how)
-    for beam in (1, 5):
-        decode(work.sources[:WARM_UP], beam)
-        decode(work.sources[:1], beam)
-    turns.ready()
-    while True:
-        asked = json.loads(turns.line())
-        turns.answer(**_turn(decode, work.sources, **asked))
-
-
-def _turn(decode: Decode, sources: list[str], beam: int, singles: int, output: str | None) -> dict[str, Any]:
-    """All sentences at once, then some of them one by one."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    texts = decode(sources, beam)
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    if output is not None:
-        Path(output).write_text(json.dumps(texts), encoding="utf-8")
-    latencies = []
-    for source in sources[:singles]:
-        start = time.perf_counter()
-        decode([source], beam)
-        latencies.append(time.perf_counter() - start)
-    return {"seconds": wall, "cpu": cpu, "latencies": latencies, "peak": peak()}
+    take_turns(turns, makers[who](work, *how), work.sources)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from saccade.benchmark.race import Contestant, Racer, forgiven
+from saccade.benchmark.race import Contestant, Racer, forgiven, peers
 from saccade.benchmark.report import markdown
 from saccade.benchmark.sentences import Sentences
 from saccade.directory import ModelDirectory
@@ -20,6 +20,8 @@ from saccade.evaluation.scores import bleu
 BEAMS = (5, 1)
 SINGLES = 100
 """Sentences that are also translated one by one."""
+FOR_PEERS = 1000
+"""Sentences that other toolkits translate, the first ones: with more, the slowest of them would hold up all others."""
 COLUMNS = (
     "",
     "sentences/s",
@@ -40,6 +42,8 @@ class Decoder:
 
     contestant: Contestant
     beside: str
+    sentences: int
+    """How many it translates in a turn, the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +75,18 @@ class Result:
     turns: list[Turn]
     texts: list[str]
 
+    @property
+    def rates(self) -> list[float]:
+        """Sentences a second, turn by turn."""
+        return [len(self.texts) / turn.seconds for turn in self.turns]
 
-def field(work: Sentences) -> list[Decoder]:
-    """Everyone whose programs are installed."""
+
+def field(work: Sentences, others: Path | None = None) -> list[Decoder]:
+    """Everyone whose programs are installed; other toolkits from their directory, if given."""
 
     def decoder(name: str, *words: str, beside: str, may_fail: bool = False) -> Decoder:
         command = (sys.executable, "-m", "saccade.benchmark.decoders", str(work.directory), *words)
-        return Decoder(Contestant(name, command, may_fail=may_fail), beside)
+        return Decoder(Contestant(name, command, may_fail=may_fail), beside, len(work.sources))
 
     found = []
     for compute in ("float32", "int8"):
@@ -91,6 +100,9 @@ def field(work: Sentences) -> list[Decoder]:
         found.append(decoder("saccade, torch", "ours", "torch", "float32", beside=first))
         if find_spec("transformers"):
             found.append(decoder("Hugging Face generate", "hugging_face", beside=first, may_fail=True))
+    if others is not None:
+        few = min(FOR_PEERS, len(work.sources))
+        found += [Decoder(contestant, first, few) for contestant in peers(work, others, "decode")]
     return found
 
 
@@ -98,30 +110,30 @@ def race(
     decoders: Sequence[Decoder], work: Sentences, *, windows: int, told: Callable[[str], None] = lambda line: None
 ) -> list[Result]:
     """All turns of all contestants, beam by beam. Every other round runs backwards."""
-    turns: dict[tuple[str, int], list[Turn]] = {}
+    turns: dict[tuple[Decoder, int], list[Turn]] = {}
     with ExitStack() as stack:
-        racing: list[Racer] = []
+        racing: dict[Decoder, Racer] = {}
         for each in decoders:
             told(f"{each.contestant.name} warms up")
             with forgiven(each.contestant, told):
                 racer = stack.enter_context(Racer(each.contestant, work))
                 racer.warm_up()
-                racing.append(racer)
+                racing[each] = racer
+        names = {each: racer.name for each, racer in racing.items()}
         for number in range(windows):
             for beam in BEAMS:
-                for racer in racing if number % 2 == 0 else racing[::-1]:
-                    with forgiven(racer.contestant, told):
-                        asked = {"beam": beam, "singles": SINGLES, "output": str(_output(work, racer.name, beam))}
-                        turn = Turn(**racer.ask(json.dumps(asked)))
-                        turns.setdefault((racer.name, beam), []).append(turn)
-                        rate = len(work.sources) / turn.seconds
+                for each, racer in list(racing.items())[:: 1 if number % 2 == 0 else -1]:
+                    with forgiven(each.contestant, told):
+                        turn = Turn(**racer.ask(json.dumps(_asked(each, work, beam))))
+                        turns.setdefault((each, beam), []).append(turn)
+                        rate = each.sentences / turn.seconds
                         told(f"window {number + 1} of {windows}: {racer.name}, beam {beam}: {rate:,.0f} sentences/s")
-            racing = [racer for racer in racing if len(turns.get((racer.name, BEAMS[-1]), ())) > number]
+            racing = {each: racer for each, racer in racing.items() if len(turns.get((each, BEAMS[-1]), ())) > number}
     return [
-        Result(each.contestant.name, each.beside, beam, turns[name, beam], _texts(work, name, beam))
+        Result(names[each], each.beside, beam, turns[each, beam], _texts(work, each, beam))
         for beam in BEAMS
         for each in decoders
-        if len(turns.get((name := each.contestant.name, beam), ())) == windows
+        if len(turns.get((each, beam), ())) == windows
     ]
 
 
@@ -138,14 +150,14 @@ def table(results: Sequence[Result], work: Sentences, beam: int) -> str:
         beside = shown[result.beside]
         rows.append(
             (
-                result.name,
-                f"{len(result.texts) / seconds:,.0f}",
-                _spread([other.seconds / own.seconds for own, other in _pairs(result, beside)]),
+                _called(result, work),
+                f"{median(result.rates):,.0f}",
+                _spread([own / other for own, other in zip(result.rates, beside.rates, strict=True)]),
                 f"{tokens / seconds:,.0f}",
                 f"{1000 * median(turn.cpu for turn in result.turns) / len(result.texts):.2f}",
                 f"{1000 * median(latencies):.1f}",
                 f"{1000 * quantiles(latencies, n=20)[-1]:.1f}",
-                _spread([own.middle / other.middle for own, other in _pairs(result, beside)]),
+                _spread([own.middle / other.middle for own, other in zip(result.turns, beside.turns, strict=True)]),
                 "not known" if (score := scores[result.name]) is None else f"{score:.2f}",
                 f"{result.turns[-1].peak:,.0f}",
             )
@@ -167,6 +179,7 @@ def as_table(results: Sequence[Result], work: Sentences) -> dict[str, Any]:
             {
                 "name": result.name,
                 "beam": result.beam,
+                "sentences": len(result.texts),
                 "seconds": [round(turn.seconds, 4) for turn in result.turns],
                 "cpu_seconds": [round(turn.cpu, 4) for turn in result.turns],
                 "single_ms": [[round(1000 * each, 3) for each in turn.latencies] for turn in result.turns],
@@ -178,9 +191,10 @@ def as_table(results: Sequence[Result], work: Sentences) -> dict[str, Any]:
     }
 
 
-def _pairs(result: Result, beside: Result) -> list[tuple[Turn, Turn]]:
-    """The turns of the same rounds."""
-    return list(zip(result.turns, beside.turns, strict=True))
+def _called(result: Result, work: Sentences) -> str:
+    """Its name, with a remark if it did not translate all sentences."""
+    count = len(result.texts)
+    return result.name if count == len(work.sources) else f"{result.name}, first {count:,} sentences"
 
 
 def _spread(ratios: Sequence[float]) -> str:
@@ -188,13 +202,20 @@ def _spread(ratios: Sequence[float]) -> str:
 
 
 def _bleu(result: Result, work: Sentences) -> float | None:
-    return None if work.references is None else bleu(result.texts, work.references, work.language)
+    """Of what it translated."""
+    return None if work.references is None else bleu(result.texts, work.references[: len(result.texts)], work.language)
 
 
-def _output(work: Sentences, name: str, beam: int) -> Path:
-    return work.directory / f"{name}, {beam}.json"
+def _asked(decoder: Decoder, work: Sentences, beam: int) -> dict[str, Any]:
+    """A turn, as `translating.turn` takes it."""
+    output = str(_output(work, decoder, beam))
+    return {"beam": beam, "sentences": decoder.sentences, "singles": SINGLES, "output": output}
 
 
-def _texts(work: Sentences, name: str, beam: int) -> list[str]:
-    read: list[str] = json.loads(_output(work, name, beam).read_text(encoding="utf-8"))
+def _output(work: Sentences, decoder: Decoder, beam: int) -> Path:
+    return work.directory / f"{decoder.contestant.name}, {beam}.json"
+
+
+def _texts(work: Sentences, decoder: Decoder, beam: int) -> list[str]:
+    read: list[str] = json.loads(_output(work, decoder, beam).read_text(encoding="utf-8"))
     return read

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from saccade.benchmark.work import DROPS, Drops, Work
 from saccade.errors import SaccadeError
@@ -83,9 +83,9 @@ def sgemm(work: Work) -> Contestant:
     return Contestant("sgemm", (sys.executable, "-m", "saccade.benchmark.sgemm", str(work.directory)))
 
 
-def peers(work: Work, directory: Path) -> list[Contestant]:
-    """Every script of the directory whose environment was installed beside it, below venv/."""
-    scripts = sorted(directory.glob("*.py"))
+def peers(work: "Work | Sentences", directory: Path, task: Literal["train", "decode"]) -> list[Contestant]:
+    """Every script for the task whose environment was installed below venv/."""
+    scripts = sorted((directory / task).glob("*.py"))
     pythons = {script: directory.absolute() / "venv" / script.stem / "bin" / "python" for script in scripts}
     return [
         Contestant(script.stem, (str(python), str(script), str(work.directory)), may_fail=True)

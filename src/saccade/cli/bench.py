@@ -62,16 +62,12 @@ def train(
 
     `saccade bench train --size all --windows 9 --peers benchmarks/peers`
     """
-    if peers is not None and not list(peers.glob("venv/*/bin/python")):
-        raise DataError(
-            f"{peers} must hold other toolkits, each installed below venv, but none is. In saccade's repository, run "
-            "benchmarks/peers/install.sh, then give --peers benchmarks/peers."
-        )
+    _refuse_missing(peers)
 
     def contestants(work: Work) -> list[Contestant]:
         shown = ("paper", "everywhere") if work.size == "base" else OURS  # all sit in memory at once
         rows = [race.plain(work, drops) for drops in PLAIN] + [race.ours(work, drops) for drops in shown]
-        return rows + (race.peers(work, peers) if peers else [])
+        return rows + (race.peers(work, peers, "train") if peers else [])
 
     _measure(contestants, report.training_table, size, windows, seconds, json_file)
 
@@ -104,9 +100,10 @@ def decode(
     reference: Annotated[
         Path | None, typer.Option("--reference", help="Their translations, line by line, to compute BLEU with.")
     ] = None,
+    peers: Peers = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Compare our translating with CTranslate2 driven by hand and with Hugging Face's generate, text to text.
+    """Compare our translating with CTranslate2 by hand, Hugging Face's generate and other toolkits, text to text.
 
     All have the same model, which must be a trained Transformer: one that is not knows no end, and its speed says
     nothing. Contestants take turns in processes of their own. Without --source the sentences are Multi30k's where
@@ -114,11 +111,14 @@ def decode(
 
     Examples: `saccade bench decode --model runs/en-de`
 
+    `saccade bench decode --model runs/en-de --peers benchmarks/peers`
+
     `saccade bench decode --model runs/fr-en --source news.fr --reference news.en --sentences 5000`
     """
     from saccade.benchmark import decoding
-    from saccade.benchmark.sentences import lay_out as lay_out_sentences
+    from saccade.benchmark.layout import lay_out as lay_out_sentences
 
+    _refuse_missing(peers)
     _refuse_existing(json_file)
     if reference is not None and source is None:
         raise typer.BadParameter("--reference goes with --source, whose lines it translates")
@@ -130,12 +130,20 @@ def decode(
     print_result(f"{machine}\n")
     with tempfile.TemporaryDirectory(prefix="saccade-bench-") as directory:
         work = lay_out_sentences(Path(directory), opened, sentences, source, reference)
-        results = decoding.race(decoding.field(work), work, windows=windows, told=note)
+        results = decoding.race(decoding.field(work, peers), work, windows=windows, told=note)
         for beam in decoding.BEAMS:
             print_result(f"{decoding.table(results, work, beam)}\n")
         figures = decoding.as_table(results, work)
     if json_file is not None:
         _write(json_file, {"machine": machine, **figures})
+
+
+def _refuse_missing(peers: Path | None) -> None:
+    if peers is not None and not list(peers.glob("venv/*/bin/python")):
+        raise DataError(
+            f"{peers} must hold other toolkits, each installed below venv, but none is. In saccade's repository, run "
+            "benchmarks/peers/install.sh, then give --peers benchmarks/peers."
+        )
 
 
 def _refuse_existing(json_file: Path | None) -> None:
