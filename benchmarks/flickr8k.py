@@ -2,7 +2,8 @@
 
     saccade train recipes/flickr8k-en.toml
     saccade train recipes/flickr8k-en.toml --set run=runs/flickr8k-en-blind --set model.encoder=blind
-    python benchmarks/flickr8k.py runs/flickr8k-en runs/flickr8k-en-blind --page runs/flickr8k-en/page.html
+    python benchmarks/flickr8k.py runs/flickr8k-en runs/flickr8k-en-blind
+    python benchmarks/flickr8k.py runs/flickr8k-en --page runs/flickr8k-en/page.html
 
 The page shows photographs of others: look at it, and do not publish it.
 """
@@ -53,13 +54,14 @@ def draw(path: Path, page: Path, number: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", type=Path, nargs="+", help="model or run directories")
-    parser.add_argument("--page", type=Path, help="draw the first model's attention into this HTML file")
+    parser.add_argument("--page", type=Path, help="instead, draw the first model's attention into this HTML file")
     parser.add_argument("--number", type=int, default=24, help="images of the page")
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.page:
         draw(options.models[0], options.page, options.number)
-    compare(options.models)
+    else:
+        compare(options.models)
 
 
 if __name__ == "__main__":

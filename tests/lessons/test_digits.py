@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 from saccade.data.sampler import Position
 from saccade.data.tasks.digits_settings import DigitsSettings
 from saccade.errors import DataError
-from saccade.lessons.digits import DigitsLesson, mass
+from saccade.lessons.digits import EASY, DigitsLesson, mass
 from saccade.lessons.generated import TEST, TRAIN
 from saccade.models.captioner_settings import CaptionerSettings
 from saccade.search.settings import SearchSettings
@@ -77,6 +77,7 @@ def test_training_begins_with_easy_scenes():
     taught = lesson(DigitsSettings(batch=8, easy=2, fewest=3))
     counts = [[batch.num_digits for batch in taught.fixed(stream, 3)] for stream in (TRAIN, TEST)]
     assert counts == [[8, 8, 24], [24, 24, 24]]
+    assert [batch.images.shape[-1] for batch in taught.fixed(TRAIN, 3)] == [EASY, EASY, 40]
     loaded = next(iter(taught.batches(Position(0, 1), rank=0, world=1)))
     assert loaded.batch.num_digits == 8
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from saccade.data.captions import CaptionBatch, Images, collate_captions
 from saccade.engines.captions import CaptionEngine
 from saccade.errors import ModelError
+from saccade.models import captioner as captioners
 from saccade.models.captioner import AnyCaptioner, RecurrentCaptioner, captioner
 from saccade.models.captioner_settings import CaptionerSettings
 from saccade.nn.capture import capture
@@ -83,6 +84,23 @@ def test_padding_and_company_change_nothing(model: AnyCaptioner):
         torch.testing.assert_close(together[row, : len(alone)], alone, **EXACT)
 
 
+@pytest.mark.parametrize("name", ["soft", "hard", "mean"])
+def test_whether_the_decoder_goes_on_with_few_captions_or_with_all_changes_nothing(
+    name: str, monkeypatch: pytest.MonkeyPatch
+):
+    model = built(name)
+    batch = whole(model)
+    found = []
+    for together in (1, 2, 3, 16):
+        monkeypatch.setattr(captioners, "TOGETHER", together)
+        learned = [each[batch.target_mask] for each in model.learn(batch) if each is not None]
+        gradients = torch.autograd.grad(learned[0].pow(2).sum(), list(model.parameters()), allow_unused=True)
+        found.append(learned + [each for each in gradients if each is not None])
+    assert len(found[0]) > {"soft": 20, "hard": 15, "mean": 10}[name]
+    for each in found[:-1]:
+        torch.testing.assert_close(each, found[-1], **EXACT)
+
+
 def test_an_image_with_several_captions_is_as_good_as_several_images(model: AnyCaptioner):
     batch = whole(model)
     repeated = collate_captions(batch.images[IMAGE_OF], CAPTIONS)
@@ -120,6 +138,17 @@ def test_weights_are_a_distribution_over_the_cells_and_listening_changes_nothing
         assert weights.shape[0] == len(CAPTIONS)
         assert weights.shape[-2:] == (batch.prefix.shape[1], 6)
         torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1], dtype=torch.float64), **EXACT)
+
+
+def test_what_is_heard_stands_in_the_order_of_the_captions():
+    model = built("soft")
+    batch = whole(model)
+    with capture(model) as heard:
+        model(batch)
+    (weights,) = [torch.cat(calls, dim=-2)[:, 0] for calls in heard.weights.values()]
+    expected = model.learn(batch).weights
+    assert expected is not None
+    torch.testing.assert_close(weights[batch.target_mask], expected[batch.target_mask], **EXACT)
 
 
 def test_a_search_scores_as_the_model_does(model: AnyCaptioner):

@@ -78,7 +78,7 @@ def cosine_by_hand(score: Cosine, query: plain.Vector, state: plain.Vector, plac
 def additive_by_hand(score: Additive, query: plain.Vector, state: plain.Vector, place: int) -> float:
     """vᵀtanh(Wq + Uk + b) (Bahdanau et al. 2015, A.1.2)."""
     of_query = plain.product(query, score.of_query.weight.tolist(), score.of_query.bias.tolist())
-    of_key = additive_key_by_hand(score, state)
+    of_key = plain.product(state, score.of_key.weight.tolist(), [0.0] * len(score.v))
     total = 0.0
     for v, asked, offered in zip(score.v.tolist(), of_query, of_key, strict=True):
         total += v * math.tanh(asked + offered)
@@ -86,9 +86,9 @@ def additive_by_hand(score: Additive, query: plain.Vector, state: plain.Vector, 
 
 
 def additive_key_by_hand(score: Additive, state: plain.Vector) -> plain.Vector:
-    """Uk, which "does not depend on i"."""
+    """Uk, which "does not depend on i", twice."""
     matrix = score.of_key.weight.tolist()
-    return plain.product(state, matrix, [0.0] * len(matrix))
+    return [2 * number for number in plain.product(state, matrix, [0.0] * len(matrix))]
 
 
 def location_by_hand(score: Location, query: plain.Vector, state: plain.Vector, place: int) -> float:

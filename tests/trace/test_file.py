@@ -50,8 +50,12 @@ def test_json_that_every_language_reads_has_no_infinity():
 
 def test_an_image_goes_along(tmp_path):
     weights = np.full((1, 2, 6), 1 / 6)
-    trace = example(source=Tokens(()), layers=(Layer("look", "image", weights),), image=Picture(2, 3, "data:x"))
-    assert from_json(to_json(trace)).image == Picture(2, 3, "data:x")
+    for picture in (Picture(2, 3, "data:x"), Picture(2, 3, "data:x", 0.75)):
+        trace = example(source=Tokens(()), layers=(Layer("look", "image", weights),), image=picture)
+        table = json.loads(json.dumps(to_json(trace)))
+        assert from_json(table).image == picture
+        del table["image"]["form"]
+        assert from_json(table).image == Picture(2, 3, "data:x"), "as it was written before there was a form"
 
 
 def test_six_layers_of_eight_heads_and_sixty_tokens_stay_below_two_megabytes():

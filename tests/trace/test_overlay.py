@@ -69,6 +69,13 @@ def test_what_is_looked_at_is_bright_and_the_rest_dark(kind):
     assert pixels[round(y - top + height / 2), round(width / 2 - left), 0] > 230, "the first copy is without a mask"
 
 
+@pytest.mark.parametrize(("form", "expected"), [(None, (168, 112)), (4 / 3, (168, 126)), (0.5, (84, 168))])
+def test_an_image_keeps_its_form(form, expected):
+    picture = ElementTree.fromstring(overlay(caption(["x"], [at(0)], Picture(2, 3, address((9, 9, 9)), form))))
+    for image in picture.iter(f"{SVG}image"):
+        assert (float(image.get("width")), float(image.get("height"))) == expected
+
+
 def test_a_grid_without_an_image_is_drawn_in_grey():
     assert "<rect id=" in overlay(caption(["x"], [at(0)], Picture(2, 3)))
 

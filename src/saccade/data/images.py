@@ -91,6 +91,14 @@ def pixels(path: Path, size: int) -> Pixels:
     return np.asarray(small, dtype=np.uint8)
 
 
+def form(path: Path) -> float:
+    """The width of an image by its height; it must be one that `pixels` has read."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        return image.width / image.height
+
+
 def pixel_batches(paths: Sequence[Path], size: int, batch: int) -> Iterator[Pixels]:
     """Images side by side, so many at a time."""
     for start in range(0, len(paths), batch):

@@ -16,7 +16,7 @@ from torch import nn
 from saccade import settings
 from saccade.data.captions import CaptionBatch, CaptionCorpus
 from saccade.data.features import Features, features
-from saccade.data.images import Captioned, pixels, read_captions
+from saccade.data.images import Captioned, form, pixels, read_captions
 from saccade.data.loader import Loaded
 from saccade.data.sampler import Position
 from saccade.data.tasks.captions_settings import CaptionsSettings
@@ -171,7 +171,7 @@ class CaptionsLesson:
         traced = engine.trace(grids, [each.ids for each in found])
         rows, columns = grids.shape[1:3]
         return [
-            caption_trace(where, caption, self.tokenizer, Picture(rows, columns, _address(image)))
+            caption_trace(where, caption, self.tokenizer, Picture(rows, columns, _address(image), form(image)))
             for image, caption, where in zip(images, found, traced, strict=True)
         ]
 

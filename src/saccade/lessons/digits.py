@@ -24,6 +24,8 @@ from saccade.trace.trace import AttentionTrace, Picture, Tokens
 from saccade.training.captions import CaptionLearner
 
 GREEDY = SearchSettings(beam=1, max_length_extra=8)
+EASY = 20
+"""Pixels of a side of an easy scene: hardly a cell of it, chosen by chance, lies beside the digit."""
 INK = blend((255, 255, 255, 255), (0, 0, 0, 255))
 
 
@@ -90,7 +92,7 @@ class DigitsLesson(Generated[DigitsSettings, CaptionerSettings, SceneBatch]):
 
     def _batch(self, stream: int, number: int) -> SceneBatch:
         is_easy = stream == TRAIN and number < self.task.easy
-        task = replace(self.task, digits=1, fewest=1, clutter=0) if is_easy else self.task
+        task = replace(self.task, digits=1, fewest=1, clutter=0, size=EASY) if is_easy else self.task
         random = np.random.default_rng((self.seed, stream, number))
         return digits.scene_batch(digits.scenes(task, random, task.batch, SPLITS[stream]))
 

@@ -1,11 +1,13 @@
 """What is in an image, in words: Show, Attend and Tell (Xu et al. 2015), and a Transformer's decoder in its place."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import cast
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from saccade.data.captions import CaptionBatch, Images
 from saccade.models.captioner_settings import CaptionerSettings
@@ -13,6 +15,7 @@ from saccade.models.encoder_decoder import State, Writer, embedding_table
 from saccade.models.transformer import TransformerState, nothing_like
 from saccade.nn.attention import Attention, Memory
 from saccade.nn.captions import CaptionState, Looks, MeanVector, ShowAttendTell
+from saccade.nn.capture import listener
 from saccade.nn.dropout import Dropout
 from saccade.nn.hard import HardAttention
 from saccade.nn.images import Blind, Features, GivesGrid, ResidualEncoder
@@ -21,6 +24,10 @@ from saccade.nn.recurrent import RecurrentShape
 from saccade.nn.scores import Additive
 from saccade.nn.transformer import DecoderLayer, LayerShape
 from saccade.protocol import Learned
+
+TOGETHER = 16
+"""Captions whose padding ends together. They are learned from the longest to the shortest, so that the decoder goes on
+with ever fewer of them: the longest caption of a batch is more than twice as long as the mean."""
 
 
 class Captioner(Writer[Memory, State]):
@@ -65,9 +72,23 @@ class RecurrentCaptioner(Captioner[CaptionState]):
 
     def learn(self, batch: CaptionBatch) -> Learned:
         """Teacher forcing, with where the decoder looked and what it left to chance."""
-        state = self.pick(self.start(self.encode(batch)), batch.image_of)
-        decoded, _ = self.decoder(self._embed(batch.prefix), state)
-        return Learned(decoded.hidden, decoded.read.log_prob, decoded.read.entropy, decoded.read.weights)
+        lengths = batch.target_mask.sum(dim=1)
+        if listener():  # who is told of every step, with all captions in their order
+            lengths = torch.full_like(lengths, batch.prefix.shape[1])
+        lengths, order = lengths.sort(descending=True, stable=True)
+        state = self.pick(self.start(self.encode(batch)), batch.image_of[order])
+        embedded = self._embed(batch.prefix)[order]
+        learned, begin = [], 0
+        for rows, end in _stages(lengths.tolist()):
+            decoded, state = self.decoder(
+                embedded[:rows, begin:end], state.pick(torch.arange(rows, device=order.device))
+            )
+            read, begin = decoded.read, end
+            learned.append(Learned(decoded.hidden, read.log_prob, read.entropy, read.weights))
+        shape, places = embedded.shape[:2], order.argsort()
+        hidden, *others = ([each for each in column if each is not None] for column in zip(*learned, strict=True))
+        whole = (_joined(each, shape)[places] if each else None for each in others)
+        return Learned(_joined(hidden, shape)[places], *whole)
 
     def start(self, memory: Memory) -> CaptionState:
         """Prepare the cells for being looked at; nothing has been said."""
@@ -143,6 +164,19 @@ class TransformerCaptioner(Captioner[TransformerState]):
     def _embed(self, ids: Int[Tensor, "batch positions"], start: int = 0) -> Float[Tensor, "batch positions d_model"]:
         embedded: Tensor = self.dropout(self.positions(self.embed(self.target_embedding, ids), start))
         return embedded
+
+
+def _stages(lengths: Sequence[int]) -> list[tuple[int, int]]:
+    """For captions from the longest to the shortest: of how many the decoder goes on, and to which position."""
+    ends = {lengths[first]: min(first + TOGETHER, len(lengths)) for first in range(0, len(lengths), TOGETHER)}
+    return [(ends[end], end) for end in sorted(ends)]
+
+
+def _joined(parts: Sequence[Tensor], shape: Sequence[int]) -> Tensor:
+    """Stages one after another, with zeros where there is nothing."""
+    rows, length = shape
+    whole = torch.cat([pad(part, (0, 0) * (part.dim() - 1) + (0, rows - len(part))) for part in parts], dim=1)
+    return pad(whole, (0, 0) * (whole.dim() - 2) + (0, length - whole.shape[1]))
 
 
 AnyCaptioner = RecurrentCaptioner | TransformerCaptioner

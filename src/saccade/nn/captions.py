@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from saccade.nn.attention import Memory, Read
 from saccade.nn.dropout import Dropout
@@ -80,18 +81,46 @@ class ShowAttendTell(nn.Module):
         self, embedded: Float[Tensor, "batch target d_model"], state: CaptionState
     ) -> tuple[Decoded, CaptionState]:
         """All positions of `embedded`, one or many, from this state on."""
-        reads, outputs, recurrent = [], [], state.recurrent
-        for inputs in embedded.chunk(embedded.shape[1], dim=1):
-            query = recurrent.hidden[-1][:, None]
+        assert state.recurrent.cell is not None
+        hidden, cell, reads, outputs = state.recurrent.hidden[0], state.recurrent.cell[0], [], []
+        step = Stepping(self.recurrence.stack, embedded)
+        for position in range(embedded.shape[1]):
+            query = hidden[:, None]
             read = self.cross_attention(query, state.image)
             read = read._replace(context=self.gate(query).sigmoid() * read.context)
-            output, recurrent = self.recurrence(torch.cat([inputs, read.context], dim=-1), recurrent)
+            hidden, cell = step(position, read.context[:, 0], hidden, cell)
             reads.append(read)
-            outputs.append(output)
+            outputs.append(hidden)
         read = joined(reads)
-        states = self.dropout(torch.cat(outputs, dim=1))
-        hidden = embedded + self.of_hidden(states) + self.of_context(read.context)
-        return Decoded(self.dropout(hidden), read), replace(state, recurrent=recurrent)
+        states = self.dropout(torch.stack(outputs, dim=1))
+        spoken = embedded + self.of_hidden(states) + self.of_context(read.context)
+        return Decoded(self.dropout(spoken), read), replace(state, recurrent=RecurrentState(hidden[None], cell[None]))
+
+
+class Stepping:
+    """An LSTM of one layer, position by position: what is known of all positions is read in one product beforehand.
+
+    The twin is the LSTM itself, which prepares its parameters anew in every call: that takes longer than a position.
+    """
+
+    def __init__(self, stack: nn.RNNBase, embedded: Float[Tensor, "batch target d_model"]) -> None:
+        of_input, of_hidden, *biases = stack.all_weights[0]
+        d_known = embedded.shape[-1]
+        self.of_known = linear(embedded, of_input[:, :d_known], biases[0] + biases[1]).unbind(dim=1)
+        self.of_context, self.of_hidden = of_input[:, d_known:].t(), of_hidden.t()
+
+    def __call__(
+        self,
+        position: int,
+        context: Float[Tensor, "batch d_image"],
+        hidden: Float[Tensor, "batch d_model"],
+        cell: Float[Tensor, "batch d_model"],
+    ) -> tuple[Float[Tensor, "batch d_model"], Float[Tensor, "batch d_model"]]:
+        """The next hidden state and cell."""
+        gates = torch.addmm(self.of_known[position], context, self.of_context).addmm(hidden, self.of_hidden)
+        into, keep, new, out = gates.chunk(4, dim=1)  # torch's order
+        cell = keep.sigmoid() * cell + into.sigmoid() * new.tanh()
+        return out.sigmoid() * cell.tanh(), cell
 
 
 def mean_of(

@@ -32,9 +32,9 @@ RULE = (
     "of the scenes, each 0.2 more than with the mean of the cells; at least 0.6 of soft attention lies on the digit "
     "being named; and the baseline lowers the variance of the gradient; on the mean of all seeds."
 )
-UPDATES, QUICK = 3000, 300
+UPDATES, QUICK = 3500, 300
 TASK = DigitsSettings(batch=32)
-RATE = 0.002
+RATE = 0.003
 MEASURED_AT = 0.1
 """Share of the training after which the gradient's noise is measured: early, as nothing is left to learn later."""
 NUM_GRADIENTS = 32

@@ -7,6 +7,7 @@ import base64
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def to_json(trace: AttentionTrace) -> dict[str, Any]:
         "layers": [_layer_to_json(layer) for layer in trace.layers],
     }
     if trace.image is not None:
-        table["image"] = {"rows": trace.image.rows, "columns": trace.image.columns, "data": trace.image.data}
+        table["image"] = asdict(trace.image)
     return table
 
 
@@ -56,12 +57,17 @@ def from_json(table: Any, *, origin: str = "the trace") -> AttentionTrace:
             score=_number(table.get("score")),
             log_prob=_number(table.get("log_prob")),
             token_log_probs=None if (given := table.get("token_log_probs")) is None else tuple(map(float, given)),
-            image=None if image is None else Picture(int(image["rows"]), int(image["columns"]), str(image["data"])),
+            image=None if image is None else _picture(image),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
             f"{origin} must be a whole trace of version {VERSION}, but it is damaged: {error}. Make it again."
         ) from None
+
+
+def _picture(table: Any) -> Picture:
+    form = table.get("form")  # which the first traces did not have
+    return Picture(int(table["rows"]), int(table["columns"]), str(table["data"]), None if form is None else float(form))
 
 
 def save(trace: AttentionTrace, path: Path) -> None:

@@ -54,8 +54,8 @@ def overlay(trace: AttentionTrace, *, title: str = "Attention") -> str:
 
 
 def _tile(image: Picture) -> tuple[float, float]:
-    """Of the form that the grid of cells has, which covers the whole image."""
-    form = min(max(image.columns / image.rows, 0.4), 2.5)
+    """Of the form that the image has, or else the grid of cells, which covers the whole of it."""
+    form = min(max(image.form or image.columns / image.rows, 0.4), 2.5)
     return round(TILE * min(1, form)), round(TILE / max(1, form))
 
 

@@ -47,6 +47,8 @@ class Picture:
     columns: int
     data: str = ""
     """The image itself as a `data:` address, `data:image/png;base64,…`; empty where only the grid is known."""
+    form: float | None = None
+    """Its width by its height; None where it is not known: that of the grid then."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

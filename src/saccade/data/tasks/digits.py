@@ -30,6 +30,8 @@ SIDE, PIECE = 14, 7
 """Pixels of a side of a digit, and of a piece of clutter."""
 APART = 7
 """Pixels at least that one digit begins to the right of another, so that their order is plain to see."""
+TRIES = 20
+"""Places that are drawn at once, for one that suits."""
 NOWHERE = -SIDE
 """Where a digit begins that is not there."""
 FIRST_DIGIT = EOS + 1
@@ -110,31 +112,36 @@ def _scene(random: np.random.Generator, settings: DigitsSettings, split: Split) 
     chosen = random.integers(len(labels), size=len(boxes))
     for (row, column), which in zip(boxes, chosen, strict=True):
         image[row : row + SIDE, column : column + SIDE] = pictures[which]
-    for _ in range(settings.clutter):
-        _strew(random, image, boxes, pictures[random.integers(len(labels))])
+    if settings.clutter:
+        _strew(random, image, boxes, pictures[random.integers(len(labels), size=settings.clutter)])
     return Scene(image, tuple(int(labels[which]) for which in chosen), tuple(boxes))
 
 
 def _boxes(random: np.random.Generator, settings: DigitsSettings) -> list[tuple[int, int]]:
-    """From left to right, none over another."""
+    """From left to right, none over another: the first of some tries that is so."""
     number = int(random.integers(settings.fewest, settings.digits + 1))
+    one, other = np.triu_indices(number, k=1)
     while True:
-        places = random.integers(settings.size - SIDE + 1, size=(number, 2))
-        places = places[places[:, 1].argsort()]
-        gaps = np.abs(places[:, None] - places[None]) + SIDE * np.eye(number, dtype=int)[..., None]
-        if (gaps.max(axis=-1) >= SIDE).all() and (np.diff(places[:, 1]) >= APART).all():
-            return [(int(row), int(column)) for row, column in places]
+        tries = random.integers(settings.size - SIDE + 1, size=(TRIES, number, 2))
+        tries = np.take_along_axis(tries, tries[..., 1:].argsort(axis=1), axis=1)
+        gaps = np.abs(tries[:, other] - tries[:, one])
+        good = ((gaps.max(axis=-1) >= SIDE) & (gaps[..., 1] >= APART)).all(axis=-1)
+        if good.any():
+            return [(int(row), int(column)) for row, column in tries[good.argmax()]]
 
 
-def _strew(random: np.random.Generator, image: Picture, boxes: list[tuple[int, int]], picture: Picture) -> None:
-    """Lay a piece of a digit somewhere beside the digits; where there is hardly any room, leave it."""
-    down, across = random.integers(SIDE - PIECE + 1, size=2)
-    piece = picture[down : down + PIECE, across : across + PIECE]
-    for row, column in random.integers(len(image) - PIECE + 1, size=(20, 2)):
-        if all(not (-PIECE < row - top < SIDE and -PIECE < column - left < SIDE) for top, left in boxes):
-            under = image[row : row + PIECE, column : column + PIECE]
-            np.maximum(under, piece, out=under)
-            return
+def _strew(
+    random: np.random.Generator, image: Picture, boxes: list[tuple[int, int]], pictures: NDArray[np.float32]
+) -> None:
+    """Lay a piece of each picture somewhere beside the digits; where there is hardly any room, leave it."""
+    cuts = random.integers(SIDE - PIECE + 1, size=(len(pictures), 2))
+    tries = random.integers(len(image) - PIECE + 1, size=(len(pictures), TRIES, 2))
+    beyond = tries[:, :, None] - np.array(boxes)
+    free = ~((beyond > -PIECE) & (beyond < SIDE)).all(axis=-1).any(axis=-1)
+    for which in free.any(axis=1).nonzero()[0]:
+        (down, across), (row, column) = cuts[which], tries[which, free[which].argmax()]
+        under = image[row : row + PIECE, column : column + PIECE]
+        np.maximum(under, pictures[which, down : down + PIECE, across : across + PIECE], out=under)
 
 
 @cache

@@ -13,7 +13,7 @@ class DigitsSettings:
     kind: Literal["digits"] = "digits"
     """The task."""
     size: int = 40
-    """Pixels of a side of a scene; a multiple of 4."""
+    """Pixels of a side of a scene; a multiple of 4, at least 40, or 16 for a single digit."""
     digits: int = 3
     """Digits of the fullest scene, from 1 to 3."""
     fewest: int = 1
@@ -21,8 +21,8 @@ class DigitsSettings:
     clutter: int = 6
     """Pieces of other digits that lie between them and are not to be named."""
     easy: int = 300
-    """The first so many batches of a training have one digit and no clutter: what a digit is, is learned sooner so, and
-    what to look at with it."""
+    """The first so many batches of a training have one digit that fills most of the scene, and no clutter: what a digit
+    is, is learned sooner so, and what to look at with it."""
     batch: int = 64
     """Scenes of a batch."""
 
@@ -32,8 +32,9 @@ class DigitsSettings:
             problems.append(f"digits must be from 1 to 3, not {self.digits}")
         elif not 1 <= self.fewest <= self.digits:
             problems.append(f"fewest must be from 1 to digits, which is {self.digits}, not {self.fewest}")
-        if self.size < 40 or self.size % 4:
-            problems.append(f"size must be at least 40 and a multiple of 4, not {self.size}")
+        least = 16 if self.digits == 1 else 40
+        if self.size < least or self.size % 4:
+            problems.append(f"size must be at least {least} and a multiple of 4, not {self.size}")
         for name in ("clutter", "easy"):
             if getattr(self, name) < 0:
                 problems.append(f"{name} must be at least 0, not {getattr(self, name)}")
