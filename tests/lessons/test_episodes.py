@@ -136,6 +136,14 @@ def test_what_a_memory_has_no_room_for_is_not_measured():
             "An episode must be vectors of 2 zeros and ones with blanks between them, but the text is empty.",
         ),
         (
+            CopySettings(bits=2),
+            SMALL,
+            "01 11 00 10 01 11 01",
+            DataError,
+            "A memory needs a row for each of the 7 things that an episode wants remembered, but has 6. Train a "
+            "machine with model.rows = 7 or more, or give it shorter episodes.",
+        ),
+        (
             RecallSettings(),
             SMALL,
             "01",
