@@ -95,7 +95,9 @@ def test_its_heads_can_be_watched(trained: Path, tmp_path: Path, saccade: Callab
         ("machine.reading", "memory", (2, 5, 6)),
         ("machine.writing.addressing", "memory", (1, 5, 6)),
     ]
-    assert "memory slot" in saccade("view", "--model", trained).stdout
+    shown = saccade("view", "--model", trained).stdout
+    assert shown.count("memory slot") == 2
+    assert shown.index("machine.reading, mean of 2 heads") < shown.index("machine.writing.addressing, head 1 of 1")
 
 
 @pytest.mark.parametrize("task", [RecallSettings(bits=2, most=3), NgramsSettings(order=2, length=6)])
