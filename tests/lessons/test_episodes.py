@@ -95,7 +95,9 @@ def test_its_heads_can_be_watched(trained: Path, tmp_path: Path, saccade: Callab
         ("machine.reading", "memory", (2, 5, 6)),
         ("machine.writing.addressing", "memory", (1, 5, 6)),
     ]
-    assert "memory slot" in saccade("view", "--model", trained).stdout
+    shown = saccade("view", "--model", trained).stdout
+    assert shown.count("memory slot") == 2
+    assert shown.index("machine.reading, mean of 2 heads") < shown.index("machine.writing.addressing, head 1 of 1")
 
 
 @pytest.mark.parametrize("task", [RecallSettings(bits=2, most=3), NgramsSettings(order=2, length=6)])
@@ -134,6 +136,14 @@ def test_what_a_memory_has_no_room_for_is_not_measured():
             " ",
             DataError,
             "An episode must be vectors of 2 zeros and ones with blanks between them, but the text is empty.",
+        ),
+        (
+            CopySettings(bits=2),
+            SMALL,
+            "01 11 00 10 01 11 01",
+            DataError,
+            "A memory needs a row for each of the 7 things that an episode wants remembered, but has 6. Train a "
+            "machine with model.rows = 7 or more, or give it shorter episodes.",
         ),
         (
             RecallSettings(),

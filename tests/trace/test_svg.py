@@ -114,6 +114,24 @@ def test_every_kind_is_drawn_with_its_own_sides(kind, sides, tokens):
     assert f"{kind} attention, layer 1 of 1, head 1 of 1" in written
 
 
+def test_heads_that_read_and_heads_that_write_are_drawn_apart_on_one_scale():
+    layers = (
+        Layer("machine.reading", "memory", np.full((1, 2, 4), 0.25)),
+        Layer("machine.writing", "memory", np.eye(2, 4)[None]),
+    )
+    trace = AttentionTrace(source=Tokens(()), target=Tokens(("t1", "t2")), layers=layers)
+    picture = draw(trace)
+    shades = [float(cell.get("fill-opacity")) for cell in cells(picture)]
+    assert shades == [0.25] * 8 + [1, 0, 0, 0, 0, 1, 0, 0]
+    places = [float(cell.get("y")) for cell in cells(picture)]
+    assert max(places[:8]) < min(places[8:])
+    assert [text for text in texts(picture) if "head 1 of 1" in text] == [
+        "machine.writing, head 1 of 1",
+        "machine.reading, head 1 of 1",
+    ]
+    assert len(cells(draw(trace, layer=1))) == 8
+
+
 def test_it_needs_nothing_from_elsewhere():
     drawn = svg(EXAMPLE).replace("http://www.w3.org/2000/svg", "")
     for foreign in ("http", "href", "<script", "@import", "@font-face"):

@@ -47,6 +47,16 @@ def test_the_caption_counts_from_one():
     assert trace(only=layer(1)).caption() == "layer 1 of 1, head 1 of 1"
 
 
+def test_only_what_reads_and_what_writes_is_drawn_apart():
+    assert trace().apart() == (None,)
+    assert trace().apart(1) == (1,)
+    layers = tuple(Layer(name, "memory", np.full((1, 3, 2), 0.5)) for name in ("reading", "writing"))
+    machine = AttentionTrace(source=Tokens(()), target=Tokens(("a", "b", "c")), layers=layers)
+    assert machine.apart() == (0, 1)
+    assert machine.apart(0) == (0,)
+    assert [machine.caption(at) for at in (0, 1)] == ["reading, head 1 of 1", "writing, head 1 of 1"]
+
+
 def test_weights_of_another_shape_are_refused():
     with pytest.raises(ValueError) as problem:  # noqa: PT011, the text is compared whole
         trace(**{"decoder.0.cross_attention": layer(target=2)})

@@ -138,7 +138,8 @@ def draw(
 
     at, which = (None if number is None else number - 1 for number in (layer, head))
     first, title = traces[0], traces[0].target.text
-    stdout.print(heatmap(first, at, which, kind=kind))
+    for each in first.apart(at, kind=kind):
+        stdout.print(heatmap(first, each, which, kind=kind))
 
     def picture() -> str:
         from saccade.trace.grid import head_grid

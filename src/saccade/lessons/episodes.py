@@ -1,6 +1,7 @@
 """The lesson of episodes: shown something, a machine with a memory is to answer later."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -82,7 +83,8 @@ class EpisodesLesson(Generated[EpisodesSettings, TuringSettings | LstmSettings, 
             )
         random = np.random.default_rng((self.seed, TEST))
         shown = episodes.episode(random, self.task) if text is None else self._read(text)
-        batch = episodes.collate([shown])
+        remembered = num_remembered(self.task) if text is None else len(text.split())
+        batch = replace(episodes.collate([shown]), num_remembered=remembered)
         with evaluating(model), capture(model) as heard:
             said = _vectors((model(batch)[0] > 0).to(torch.float32)).split()
         layers = [

@@ -27,7 +27,7 @@ def head_grid(trace: AttentionTrace, *, kind: Kind | None = None, title: str = "
     canvas = Canvas()
     for row, layer in enumerate(layers):
         y = row * (height + GAP)
-        canvas.text(-10, y + height / 2 + 5, str(row + 1), anchor="end")
+        canvas.text(-10, y + height / 2 + 5, layer.name if layer.kind == "memory" else str(row + 1), anchor="end")
         for column, weights in enumerate(layer.weights):
             words = f"layer {row + 1}, head {column + 1}"
             _draw_panel(canvas, weights / largest, (column * (width + GAP), y, width, height), words)

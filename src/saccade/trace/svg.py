@@ -9,6 +9,8 @@ from saccade.trace.labels import label
 from saccade.trace.trace import AttentionTrace, Kind, Matrix
 
 PITCH, CELL = 28, 26
+BETWEEN = 4
+"""Rows left free between two matrices, for what is written there."""
 LONGEST_LABEL, LONGEST_TITLE = 24, 80  # columns of a terminal
 
 STYLE = f"""
@@ -26,17 +28,30 @@ def svg(
     kind: Kind | None = None,
     title: str = "Attention",
 ) -> str:
-    """Draw one layer and head, or the mean over those not named; pointing at a cell shows its weight."""
-    matrix, sides = trace.matrix(layer, head, kind=kind), axes(trace, kind)
-    title, caption = label(title, LONGEST_TITLE), trace.caption(layer, head, kind=kind)
+    """Draw one layer and head, or the mean over those not named; pointing at a cell shows its weight.
+
+    What reads a memory and what writes to it are drawn one below the other.
+    """
+    drawn, sides = trace.apart(layer, kind=kind), axes(trace, kind)
+    matrices = [trace.matrix(each, head, kind=kind) for each in drawn]
+    captions = [trace.caption(each, head, kind=kind) for each in drawn]
     rows, columns = ([label(token, LONGEST_LABEL) for token in side] for side in (sides.rows, sides.columns))
-    canvas = Canvas()
+    largest, title = max(float(matrix.max()) for matrix in matrices), label(title, LONGEST_TITLE)
+    canvas, top = Canvas(), 0
     canvas.style(STYLE)
-    _draw_cells(canvas, matrix, rows, columns)
-    _write_tokens(canvas, rows, columns, sides)
-    _write_legend(canvas, PITCH * len(rows) + 26, float(matrix.max()))
-    head_line(canvas, title, caption)
-    return canvas.finish(f"{title}: {caption}")
+    canvas.add(
+        f'<pattern id="saccade-empty" width="{PITCH}" height="{PITCH}" patternUnits="userSpaceOnUse">'
+        f'<rect x="1" y="1" width="{CELL}" height="{CELL}" rx="4" fill="{EMPTY}"/></pattern>'
+    )
+    for matrix, caption in zip(matrices, captions, strict=True):
+        if top:
+            canvas.text(canvas.left, top - 48, caption, "quiet")
+        _draw_cells(canvas, matrix, (rows, columns), largest or 1.0, top)
+        _write_tokens(canvas, rows, columns, sides, top)
+        top += PITCH * (len(rows) + BETWEEN)
+    _write_legend(canvas, top - PITCH * BETWEEN + 26, largest)
+    head_line(canvas, title, captions[0])
+    return canvas.finish(f"{title}: {'; '.join(captions)}")
 
 
 def head_line(canvas: Canvas, title: str, caption: str) -> None:
@@ -46,29 +61,28 @@ def head_line(canvas: Canvas, title: str, caption: str) -> None:
     canvas.text(left, top - 20, caption, "quiet")
 
 
-def _draw_cells(canvas: Canvas, matrix: Matrix, rows: Sequence[str], columns: Sequence[str]) -> None:
+def _draw_cells(
+    canvas: Canvas, matrix: Matrix, tokens: tuple[Sequence[str], Sequence[str]], largest: float, top: float
+) -> None:
     """Weights upon empty cells, the largest of each row with a border."""
-    canvas.add(
-        f'<pattern id="saccade-empty" width="{PITCH}" height="{PITCH}" patternUnits="userSpaceOnUse">'
-        f'<rect x="1" y="1" width="{CELL}" height="{CELL}" rx="4" fill="{EMPTY}"/></pattern>'
-    )
-    canvas.rect(0, 0, PITCH * len(columns), PITCH * len(rows), 'fill="url(#saccade-empty)"')
-    largest, strongest = float(matrix.max()) or 1.0, set(links(matrix))
+    rows, columns = tokens
+    canvas.rect(0, top, PITCH * len(columns), PITCH * len(rows), 'fill="url(#saccade-empty)"')
+    strongest = set(links(matrix))
     for row, (looks, weights) in enumerate(zip(rows, matrix, strict=True)):
         for column, (looked_at, weight) in enumerate(zip(columns, weights, strict=True)):
             kind = "cell strongest" if (column, row) in strongest else "cell"
             attributes = f'rx="4" class="{kind}" fill-opacity="{weight / largest:.3f}"'
             words = f"{looks} ← {looked_at}: {weight:.3f}"
-            canvas.rect(PITCH * column + 1, PITCH * row + 1, CELL, CELL, attributes, words)
+            canvas.rect(PITCH * column + 1, top + PITCH * row + 1, CELL, CELL, attributes, words)
 
 
-def _write_tokens(canvas: Canvas, rows: Sequence[str], columns: Sequence[str], sides: Axes) -> None:
+def _write_tokens(canvas: Canvas, rows: Sequence[str], columns: Sequence[str], sides: Axes, top: float) -> None:
     for at, token in enumerate(columns):
-        canvas.text(PITCH * at + PITCH / 2 + 4, -9, token, slanted=True)
+        canvas.text(PITCH * at + PITCH / 2 + 4, top - 9, token, slanted=True)
     for at, token in enumerate(rows):
-        canvas.text(-10, PITCH * at + PITCH / 2 + 5, token, anchor="end")
-    canvas.text(-10, -26, f"{sides.column_name} →", "quiet", anchor="end")
-    canvas.text(-10, -8, f"{sides.row_name} ↓", "quiet", anchor="end")
+        canvas.text(-10, top + PITCH * at + PITCH / 2 + 5, token, anchor="end")
+    canvas.text(-10, top - 26, f"{sides.column_name} →", "quiet", anchor="end")
+    canvas.text(-10, top - 8, f"{sides.row_name} ↓", "quiet", anchor="end")
 
 
 def _write_legend(canvas: Canvas, y: float, largest: float) -> None:

@@ -150,9 +150,17 @@ class AttentionTrace:
 
     def caption(self, layer: int | None = None, head: int | None = None, *, kind: Kind | None = None) -> str:
         """What `matrix` shows, in words; layers and heads are counted from 1, as people do."""
-        heads = self._chosen(layer, kind)[0].num_heads
+        first = self._chosen(layer, kind)[0]
         where = "" if (kind or self.main) == self.main else f"{kind} attention, "
-        return where + f"{_one_of('layer', len(self.of(kind)), layer)}, {_one_of('head', heads, head)}"
+        named = layer is not None and first.kind == "memory"
+        which = first.name if named else _one_of("layer", len(self.of(kind)), layer)
+        return where + f"{which}, {_one_of('head', first.num_heads, head)}"
+
+    def apart(self, layer: int | None = None, *, kind: Kind | None = None) -> tuple[int | None, ...]:
+        """The layers to be drawn one by one, or None for a mean: heads that read and heads that write have none."""
+        layers = self.of(kind)
+        mixed = layer is None and len(layers) > 1 and layers[0].kind == "memory"
+        return tuple(range(len(layers))) if mixed else (layer,)
 
     def only(
         self, kind: Kind, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None
