@@ -9,13 +9,13 @@ import hashlib
 import io
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import sentencepiece
@@ -204,10 +204,9 @@ class Tokenizer:
     def encode_normalized(self, texts: list[str], *, threads: int = -1) -> list[list[int]]:
         """`encode` of texts that `normalize` has seen, on all cores or on so many threads."""
         if self.vocabulary is None:
-            ids: list[list[int]] = self._processor.encode(texts, num_threads=threads)
-            return ids
+            return _each(self._processor.encode, texts, threads)
         codes, rest = _without_codes(texts)
-        return self._listed(codes, self._processor.encode(rest, out_type=str, num_threads=threads))
+        return self._listed(codes, _each(partial(self._processor.encode, out_type=str), rest, threads))
 
     def encode_with_spans(self, text: str) -> Encoded:
         text = self.normalize(text)
@@ -230,8 +229,7 @@ class Tokenizer:
         """`decode` of every text, on all cores where there are many."""
         if self.vocabulary is not None:
             return [self.decode(ids) for ids in texts]
-        decoded: list[str] = self._processor.decode([list(ids) for ids in texts], num_threads=_threads(texts))
-        return decoded
+        return _each(self._processor.decode, [list(ids) for ids in texts], _threads(texts))
 
     def decode_with_spans(self, ids: Iterable[int]) -> tuple[str, tuple[tuple[int, int], ...]]:
         """The text, and the characters of it that each piece stands for, as in `Encoded`."""
@@ -418,6 +416,11 @@ class Tokenizers:
 def _threads(texts: Sequence[object]) -> int:
     """All cores, unless starting threads takes longer than the work: a text takes some hundredths of a millisecond."""
     return 1 if len(texts) < FEW else -1
+
+
+def _each(process: Callable[..., Any], texts: list[Any], threads: int) -> list[Any]:
+    """What SentencePiece makes of each: of a list at once only on several threads, as even for one it starts one."""
+    return [process(text) for text in texts] if threads == 1 else list(process(texts, num_threads=threads))
 
 
 def _without_codes(texts: list[str]) -> tuple[list[str], list[str]]:
