@@ -35,7 +35,7 @@ RULE = (
     "higher than Bahdanau's, for at most 1.1 times its CPU seconds; on the mean of all seeds. ConvS2S beside the other "
     "two is told, and judges nothing."
 )
-UPDATES, QUICK = 1600, 40
+UPDATES, QUICK = 1000, 40
 """Of Bahdanau's model; the others have as many as take the same time."""
 BATCH, NUM_TESTED = 64, 2000
 NUM_POOLED = 20
