@@ -73,5 +73,6 @@ def plot(finding: Finding, path: Path) -> None:
         bits = [mean(over_seeds(runs, items, "bits per sequence")) for items in ITEMS]
         axes.plot(ITEMS, bits, style, markersize=5, label=name)
     axes.set(xlabel="items shown", ylabel="bits per sequence", title="Associative recall")
+    axes.set_xticks(ITEMS)
     axes.legend(frameon=False)
     figure.savefig(path, dpi=150)

@@ -87,5 +87,6 @@ def plot(finding: Finding, path: Path) -> None:
         shares = [mean(over_seeds(runs, length, "exact match")) for length in LENGTHS]
         axes.plot(LENGTHS, shares, style, markersize=5, label=name)
     axes.set(xlabel="vectors to copy", ylabel="exact match", ylim=(-0.03, 1.1), title="Copying")
+    axes.set_xticks(LENGTHS)
     axes.legend(frameon=False)
     figure.savefig(path, dpi=150)
