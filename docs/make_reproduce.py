@@ -4,14 +4,13 @@ saccade reproduce all
 python docs/make_reproduce.py runs/reproduce
 """
 
-import json
-import shutil
 import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from saccade.reproduce.claims import CLAIMS
+from saccade.reproduce.claims import CLAIMS, open_claim
+from saccade.reproduce.finding import Finding
 
 DOCS = Path(__file__).parent
 IMAGES = DOCS / "images" / "reproduce"
@@ -95,37 +94,31 @@ def main(runs: Path) -> None:
         )
     IMAGES.mkdir(parents=True, exist_ok=True)
     chinese = tomllib.loads((DOCS / "reproduce.zh-CN.toml").read_text(encoding="utf-8"))
-    for name in CLAIMS:
-        shutil.copyfile(runs / name / f"{name}.png", IMAGES / f"{name}.png")
-    write(ENGLISH, runs, {name: {"short": short} for name, short in CLAIMS.items()})
-    write(CHINESE, runs, chinese)
+    findings = {name: Finding.load(runs / name) for name in CLAIMS}
+    for name, finding in findings.items():
+        open_claim(name).plot(finding, IMAGES / f"{name}.png")
+    write(ENGLISH, findings, {name: {"short": short} for name, short in CLAIMS.items()})
+    write(CHINESE, findings, chinese)
 
 
-def write(words: Words, runs: Path, texts: dict[str, dict[str, str]]) -> None:
+def write(words: Words, findings: dict[str, Finding], texts: dict[str, dict[str, str]]) -> None:
     """A page: what is claimed and whether it holds, then each claim with its rule, plot and figures."""
-    findings = {name: json.loads((runs / name / "finding.json").read_text(encoding="utf-8")) for name in CLAIMS}
     lines = [words.head, f"| {' | '.join(words.columns)} |", "|---|---|---|"]
     lines += [
-        f"| [{name}](#{name}) | {texts[name]['short']} | {words.verdicts[finding['holds']]} |"
+        f"| [{name}](#{name}) | {texts[name]['short']} | {words.verdicts[finding.holds]} |"
         for name, finding in findings.items()
     ]
     for name, finding in findings.items():
-        claim, rule = (texts[name].get(part, finding[part]) for part in ("claim", "rule"))
+        claim, rule = (texts[name].get(part, getattr(finding, part)) for part in ("claim", "rule"))
         lines += [
             f"\n## {name}\n\n{claim}\n",
             f"{words.holds_if} {rule}\n",
             f"![{name}](images/reproduce/{name}.png)\n",
-            figures(runs / name / "finding.md"),
-            f"\n{words.verdicts[finding['holds']]} · {words.run_with} `saccade reproduce {name}`",
+            open_claim(name).table(finding),
+            f"\n{words.verdicts[finding.holds]} · {words.run_with} `saccade reproduce {name}`",
         ]
     words.page.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(words.page)
-
-
-def figures(page: Path) -> str:
-    """What stands between a finding's rule and its verdict."""
-    told = page.read_text(encoding="utf-8").rstrip().split("\n\n")
-    return "\n\n".join(told[2:-1])
 
 
 if __name__ == "__main__":

@@ -24,6 +24,14 @@ def test_a_claim_says_what_it_is_and_when_it_holds(name: str):
     assert all(callable(getattr(claim, part)) for part in ("run", "table", "plot"))
 
 
+def test_a_finding_that_was_saved_is_told_as_before(tmp_path: Path):
+    found = scaling.run(updates=20, seeds=(1, 2))
+    found.save(tmp_path)
+    again = Finding.load(tmp_path)
+    assert again == found
+    assert scaling.table(again) == scaling.table(found)
+
+
 def test_a_spread_is_that_of_all_seeds():
     assert spread([0.5]) == "0.500"
     assert spread([1.0, 2.0, 3.0], 2) == "2.00 ± 0.82"

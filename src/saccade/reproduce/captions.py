@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import mean, pstdev
+from statistics import mean
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from saccade.lessons.generated import TRAIN
 from saccade.models.captioner import AnyCaptioner
 from saccade.models.captioner_settings import CaptionerSettings
 from saccade.nn import dropout
-from saccade.reproduce.finding import Advanced, Finding
+from saccade.reproduce.finding import Advanced, Finding, spread
 from saccade.search.settings import SearchSettings
 from saccade.training.captions import CaptionLearner
 from saccade.training.schedule import linear
@@ -177,9 +177,7 @@ def _mean(figures: Mapping[str, Any], what: str) -> float:
 
 def _spread(figures: Mapping[str, Any], what: str) -> str:
     values = [each[what] for each in figures["runs"]]
-    if values[0] is None:
-        return "–"
-    return f"{mean(values):.3f}" + (f" ± {pstdev(values):.3f}" if len(values) > 1 else "")
+    return "–" if values[0] is None else spread(values)
 
 
 def _reader(model: AnyCaptioner) -> Any:

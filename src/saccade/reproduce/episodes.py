@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from saccade.data.tasks.episodes_settings import EpisodesSettings, num_inputs, n
 from saccade.models.lstm import Lstm
 from saccade.models.turing import Turing
 from saccade.models.turing_settings import LstmSettings, TuringSettings
+from saccade.reproduce.finding import spread
 from saccade.training.bits import Answers, figures
 
 NUM_TESTED = 200
@@ -76,6 +76,6 @@ def over_seeds(runs: list[dict[str, Any]], size: int, what: str) -> list[float]:
 
 
 def told(runs: list[dict[str, Any]], size: int) -> str:
-    """Bits per sequence and exact match of a contestant, each on the mean of all seeds."""
-    bits, exact = (mean(over_seeds(runs, size, what)) for what in ("bits per sequence", "exact match"))
-    return f"{bits:.2f} ({exact:.2f})"
+    """Bits per sequence and exact match of a contestant, each on the mean of all seeds, with their spread."""
+    bits, exact = (spread(over_seeds(runs, size, what), 2) for what in ("bits per sequence", "exact match"))
+    return f"{bits} ({exact})"

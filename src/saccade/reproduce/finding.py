@@ -29,6 +29,16 @@ class Finding:
         path.write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False), encoding="utf-8")
         return path
 
+    @classmethod
+    def load(cls, directory: Path) -> "Finding":
+        """What `save` wrote there. JSON knows no numbers as keys, so those that look like one are made one again."""
+
+        def numbered(table: dict[str, Any]) -> dict[str | int, Any]:
+            return {int(key) if key.isdecimal() else key: value for key, value in table.items()}
+
+        text = (directory / "finding.json").read_text(encoding="utf-8")
+        return cls(**json.loads(text, object_hook=numbered))
+
 
 def spread(values: Sequence[float], digits: int = 3) -> str:
     """The mean of all seeds, and how far they lie from it: the standard deviation, where there are several."""

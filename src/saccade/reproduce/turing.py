@@ -69,9 +69,9 @@ def rows(finding: Finding, size: str, sizes: Sequence[int]) -> str:
     found: Mapping[str, Any] = finding.figures
     lines = [f"| {size} | {' | '.join(found)} |", "|---" * (1 + len(found)) + "|"]
     lines += [f"| {each} | {' | '.join(told(runs, each) for runs in found.values())} |" for each in sizes]
-    for cost in ("parameters", "updates", "seconds"):
+    for cost, called in {"parameters": "parameters", "updates": "updates", "seconds": "CPU seconds"}.items():
         means = [f"{mean(run[cost] for run in runs):,.0f}" for runs in found.values()]
-        lines.append(f"| {cost} | {' | '.join(means)} |")
+        lines.append(f"| {called} | {' | '.join(means)} |")
     return "\n".join(lines)
 
 
