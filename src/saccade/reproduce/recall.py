@@ -74,5 +74,6 @@ def plot(finding: Finding, path: Path) -> None:
         axes.plot(ITEMS, bits, style, markersize=5, label=name)
     axes.set(xlabel="items shown", ylabel="bits per sequence", title="Associative recall")
     axes.set_xticks(ITEMS)
+    axes.margins(y=0.15)  # above all lines there is room for words
     axes.legend(frameon=False)
     figure.savefig(path, dpi=150)
