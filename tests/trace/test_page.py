@@ -558,6 +558,16 @@ def test_the_memory_of_a_machine_is_a_matrix(opened):
     assert not view.locator("#source-text").is_visible()
 
 
+def test_what_reads_a_memory_is_not_mixed_with_what_writes_to_it(opened):
+    reading, writing = by_hand(np.eye(3, 5), kind="memory"), by_hand(np.eye(3, 5)[::-1], kind="memory")
+    both = replace(reading, source=Tokens(()), layers=reading.layers + writing.layers)
+    view = opened(page([both]))
+    assert view.locator("#layer").input_value() == "1"
+    view.focus(".matrix")
+    view.keyboard.press("ArrowRight")
+    assert read(view) == "t0 ← slot 1 1.0000"
+
+
 # Wherever it is looked at
 
 

@@ -93,7 +93,8 @@ class App {
     if (!this.trace.kinds.includes(state.kind)) state.kind = this.trace.main;
     const count = this.trace.of(state.kind).length;
     if (state.layer !== null && state.layer >= count) state.layer = null;
-    if (count === 1) state.layer = 0;
+    // Reading and writing have no mean worth looking at.
+    if (count === 1 || (state.kind === "memory" && state.layer === null)) state.layer = 0;
     if (!this.views.includes(state.view)) state.view = this.views[0];
     this.draw();
   }
