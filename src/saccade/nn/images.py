@@ -42,8 +42,8 @@ class ResidualEncoder(nn.Module):
     """A small network for small images: a cell of its grid stands for 4 × 4 pixels, and knows where it lies.
 
     Cells are normed before they are told their place: where those with ink are much louder than a place, a decoder
-    learns what there is, but not in which order to look. They see 17 pixels around them, no more: with 33, the encoder
-    itself finds out what stands to the left of what, and a decoder need not attend (docs/log.md).
+    learns what there is, but not in which order to look. They see 17 pixels, about a digit: with 33, the mean of all
+    cells was nearly enough for a decoder (docs/log.md).
     """
 
     def __init__(self, channels: int, d_image: int) -> None:
