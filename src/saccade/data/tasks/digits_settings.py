@@ -20,7 +20,7 @@ class DigitsSettings:
     """Digits of the emptiest scene."""
     clutter: int = 6
     """Pieces of other digits that lie between them and are not to be named."""
-    easy: int = 300
+    easy: int = 600
     """The first so many batches of a training have one digit that fills most of the scene, and no clutter: what a digit
     is, is learned sooner so, and what to look at with it."""
     batch: int = 64
