@@ -82,7 +82,7 @@ def test_each_has_the_updates_of_its_pace(monkeypatch: pytest.MonkeyPatch):
 
     def learn(*_: object, updates: int, **__: object) -> Trained:
         given.append(updates)
-        return Trained(model=None, num_parameters=1, seconds=0.0)  # type: ignore[arg-type]
+        return Trained(model=None, num_parameters=1, cpu_seconds=0.0)  # type: ignore[arg-type]
 
     tested: list[Sequence[SpokenWord]] = []
 
