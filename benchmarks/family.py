@@ -23,7 +23,7 @@ import tomli_w
 from saccade import recipe as recipes
 from saccade.cli.prepare import prepared_corpus
 from saccade.directory import ModelDirectory
-from saccade.lessons.pairs import Pairs
+from saccade.tasks.translation.task import TranslationTask
 from saccade.training.loop import Training
 from saccade.training.run import Run
 
@@ -96,7 +96,8 @@ def measure_speed() -> None:
     """Milliseconds of an update, the median of three rounds in which the models take turns; kept beside the runs."""
     chosen = {name: recipes.load(recipe(name)) for name in FAMILY}
     trainings = {
-        name: Training(Run(each.run, each), Pairs(each, prepared_corpus(each))) for name, each in chosen.items()
+        name: Training(Run(each.run, each), TranslationTask(each, prepared_corpus(each)))
+        for name, each in chosen.items()
     }
     rounds = [{name: training.trial(updates=20) for name, training in trainings.items()} for _ in range(3)]
     medians = {name: statistics.median(each[name] for each in rounds) * 1000 for name in FAMILY}

@@ -35,9 +35,10 @@ def save_model(path: Path) -> None:
     settings = TransformerSettings(layers=1, d_model=16, d_feedforward=16, num_heads=2)
     torch.manual_seed(1)
     model = build(settings, len(learned), len(learned))
+    pair = directory.Direction(source="en", target="de")
     directory.save(
         path,
-        directory.Description(source_language="en", target_language="de", max_tokens=32, model=settings),
+        directory.Description(directions=(pair,), max_tokens=32, model=settings),
         Tokenizers(learned, learned),
         {name: values.detach().numpy() for name, values in model.named_parameters()},
         "# A model that was never trained\n",

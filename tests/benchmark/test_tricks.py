@@ -13,8 +13,8 @@ from saccade import recipe as recipes
 def two_updates(write_task, tmp_path: Path):
     """Parameters after two updates of a small model, which drops nothing."""
     from saccade.data.prepare import prepare
-    from saccade.lessons.pairs import Pairs
-    from saccade.training.loop import Silent, Training
+    from saccade.tasks.translation.task import TranslationTask
+    from saccade.training.reporter import Training
     from saccade.training.run import Run
 
     # With a large ε Adam does not blow rounding noise, such as the gradients of keys' biases, up to full steps.
@@ -28,7 +28,7 @@ def two_updates(write_task, tmp_path: Path):
                 raise StopIteration
 
     def train() -> dict[str, torch.Tensor]:
-        training = Training(Run(tmp_path / "run", recipe), Pairs(recipe, prepared), Enough())
+        training = Training(Run(tmp_path / "run", recipe), TranslationTask(recipe, prepared), Enough())
         (tmp_path / "run").mkdir(exist_ok=True)
         with pytest.raises(StopIteration):
             training.fit()

@@ -49,7 +49,8 @@ parameters = {
     for name, shape in parameter_shapes(settings, len(tokenizer), len(tokenizer)).items()
 }
 for path, model in (("model", settings), ("recurrent", RecurrentSettings())):
-    description = directory.Description(source_language="en", target_language="de", max_tokens=99, model=model)
+    pair = directory.Direction(source="en", target="de")
+    description = directory.Description(directions=(pair,), max_tokens=99, model=model)
     directory.save(Path(path), description, Tokenizers(tokenizer, tokenizer), parameters, card="# A card")
 """
 VERBS = [

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from saccade.data import images
-from saccade.data.features import features, open_features
-from saccade.data.images import Captioned, check_all_captioned, pixels, read_captions
 from saccade.errors import DataError, MissingDependency, SaccadeError
+from saccade.tasks.captioning import images
+from saccade.tasks.captioning.features import features, open_features
+from saccade.tasks.captioning.images import Captioned, check_all_captioned, pixels, read_captions
 
 
 def _message(act: Callable[[], object], kind: type[SaccadeError] = DataError) -> str:

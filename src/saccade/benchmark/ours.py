@@ -9,7 +9,7 @@ from saccade.benchmark.tricks import TRICKS
 from saccade.benchmark.turns import Turns
 from saccade.benchmark.work import DROPS, Work
 from saccade.data.prepare import Prepared
-from saccade.lessons.pairs import Pairs
+from saccade.tasks.translation.task import Pairs
 from saccade.training.checkpoint import Progress
 from saccade.training.loop import Silent, Training
 from saccade.training.run import Run
