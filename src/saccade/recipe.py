@@ -6,11 +6,12 @@ Every task has a recipe class of its own, in the `settings.py` of its folder, wi
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from saccade.training.settings import TrainingSettings
 
 
+@runtime_checkable  # so that the shape checks of the tests can look at it
 class HasKind(Protocol):
     """The settings of a task or of a model."""
 

@@ -219,7 +219,8 @@ def test_saved_and_loaded_is_the_same(tiny: Tiny, model: Model, tmp_path: Path):
     opened = ModelDirectory.open(tmp_path / "model")
     loaded = TorchEngine.load(opened)
 
-    assert opened.description == replace(description, tokenizers=tiny.tokenizers().checksums)
+    assert opened.description == description
+    assert opened.tokenizers.checksums == tiny.tokenizers().checksums
     assert opened.num_parameters == sum(parameter.numel() for parameter in model.parameters())
     assert not loaded.model.training
     assert loaded.model.state_dict().keys() == model.state_dict().keys()

@@ -61,7 +61,7 @@ def test_a_model(given: str, problem: str):
 
 def test_a_model_of_another_task():
     (problem,) = problems_of(COPY, '[model]\nkind = "hierarchical"')
-    assert 'task.kind = "copy" is learned by a model of kind turing or lstm, not "hierarchical"' in problem
+    assert problem == 'model.kind must be "turing" or "lstm", not "hierarchical".'
 
 
 def test_a_memory_that_is_too_small():

@@ -17,7 +17,7 @@ from saccade.tasks.facets import facets
 from saccade.tasks.facets.model_settings import MultiDimensionalSettings
 from saccade.tasks.facets.settings import FacetsSettings
 from saccade.tasks.facets.task import FacetsTask
-from saccade.tasks.generated import Generated
+from saccade.tasks.generated import GeneratedTask
 from saccade.tasks.glyphs import glyphs
 from saccade.tasks.glyphs.model_settings import FeatureMapSettings
 from saccade.tasks.glyphs.settings import GlyphsSettings
@@ -28,7 +28,7 @@ from saccade.tasks.scenes.settings import ScenesSettings
 from saccade.tasks.scenes.task import ScenesTask
 
 SEARCH = SearchSettings()
-LESSONS: dict[str, Generated[Any, Any, Any]] = {
+LESSONS: dict[str, GeneratedTask[Any, Any, Any]] = {
     **{
         f"scenes {reads}": ScenesTask(ScenesSettings(batch=8), CoAttentionSettings(reads=reads, d_model=16), SEARCH)
         for reads in ("parallel", "alternating", "mean", "image", "question")
@@ -49,11 +49,11 @@ LESSONS: dict[str, Generated[Any, Any, Any]] = {
 
 
 @pytest.fixture(params=LESSONS)
-def lesson(request: pytest.FixtureRequest) -> Generated[Any, Any, Any]:
+def lesson(request: pytest.FixtureRequest) -> GeneratedTask[Any, Any, Any]:
     return LESSONS[request.param]
 
 
-def built(lesson: Generated[Any, Any, Any]) -> nn.Module:
+def built(lesson: GeneratedTask[Any, Any, Any]) -> nn.Module:
     torch.manual_seed(1)
     return lesson.build().double().eval()
 
@@ -67,7 +67,7 @@ def row_of(batch: Any, row: int) -> Any:
     return type(batch)(*(getattr(batch, name)[row : row + 1] for name in batch.__dataclass_fields__))
 
 
-def test_company_changes_nothing(lesson: Generated[Any, Any, Any]):
+def test_company_changes_nothing(lesson: GeneratedTask[Any, Any, Any]):
     model, batch = built(lesson), as_double(next(iter(lesson.fixed(1, 1))))
     with torch.no_grad():
         together = model(batch)
@@ -75,7 +75,7 @@ def test_company_changes_nothing(lesson: Generated[Any, Any, Any]):
             torch.testing.assert_close(model(row_of(batch, row))[0], together[row], rtol=0, atol=1e-12)
 
 
-def test_batches_are_functions_of_their_number(lesson: Generated[Any, Any, Any]):
+def test_batches_are_functions_of_their_number(lesson: GeneratedTask[Any, Any, Any]):
     stream = lesson.batches(Position(), 0, 1)
     first, second = next(stream), next(stream)
     again = next(lesson.batches(first.position, 0, 1))
@@ -87,7 +87,7 @@ def test_batches_are_functions_of_their_number(lesson: Generated[Any, Any, Any])
 
 
 @torch.no_grad()
-def test_the_loss_is_a_sum_over_targets(lesson: Generated[Any, Any, Any]):
+def test_the_loss_is_a_sum_over_targets(lesson: GeneratedTask[Any, Any, Any]):
     model, batch = built(lesson), as_double(next(iter(lesson.fixed(1, 1))))
     wanted, reported = lesson.learner(model)(batch)
     rows = [row_of(batch, row) for row in range(len(batch.label))]
@@ -96,7 +96,7 @@ def test_the_loss_is_a_sum_over_targets(lesson: Generated[Any, Any, Any]):
     assert float(reported) == pytest.approx(float(wanted))
 
 
-def test_weights_are_shown_or_refused(lesson: Generated[Any, Any, Any]):
+def test_weights_are_shown_or_refused(lesson: GeneratedTask[Any, Any, Any]):
     model = lesson.build()
     if lesson.model.kind != "multidimensional" and not lesson.model.attends:
         with pytest.raises(ModelError, match="Weights were asked for, but"):
@@ -106,7 +106,7 @@ def test_weights_are_shown_or_refused(lesson: Generated[Any, Any, Any]):
         np.testing.assert_allclose(layer.weights.sum(axis=-1), 1.0, atol=1e-5)
 
 
-def test_figures_of_a_model(lesson: Generated[Any, Any, Any]):
+def test_figures_of_a_model(lesson: GeneratedTask[Any, Any, Any]):
     figures = lesson.evaluate(lesson.build())
     assert set(figures) == {"loss", "accuracy"}
     assert 0 <= figures["accuracy"] <= 1

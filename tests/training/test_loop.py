@@ -388,7 +388,7 @@ def test_only_the_batch_that_is_not_finite_is_named(prepared: Prepared, tmp_path
     training = Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared), recorder := Recorder())
     rows = training.task.sampler().epoch(0)[1].tolist()
     with toy.poisoned(prepared, rows[0]):
-        training.update(training.batches(Position()))
+        training._note(training.update(training.batches(Position())))
     assert recorder.places == {1: [prepared.train.place(row) for row in rows]}
 
 
@@ -444,7 +444,7 @@ def test_bfloat16_is_the_same_but_for_rounding(model: ModelSettings, prepared: P
         recipe = toy.recipe(tmp_path / "run", prepared, model=model, precision=precision, learning_rate=1e-3)
         training = Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared))
         batches = training.batches(Position())
-        losses[precision] = [training.update(batches)[0] for _ in range(4)]
+        losses[precision] = [training.update(batches).loss for _ in range(4)]
         assert {parameter.dtype for parameter in training.model.parameters()} == {torch.float32}
     assert losses["bfloat16"] == pytest.approx(losses["float32"], rel=2e-3)
     assert losses["bfloat16"] != losses["float32"]
@@ -546,4 +546,8 @@ def test_a_warm_start_of_another_make_is_refused(whole: tuple[Path, Recorder], p
     deeper = replace(recipe, model=replace(recipe.model, layers=recipe.model.layers + 1, dropout=0.5))
     with pytest.raises(SettingsError, match=r"needs the \[model\] settings of") as refused:
         Training(Run(deeper.run, deeper), TranslationTask(deeper, prepared))
-    assert [problem.partition(":")[0] for problem in refused.value.problems] == ["model.layers"]
+    assert [problem.partition(":")[0] for problem in refused.value.problems] == [
+        "model.layers",
+        "Copy this into the recipe",
+    ]
+    assert f"layers = {recipe.model.layers}\n" in refused.value.problems[-1]

@@ -28,6 +28,7 @@ from saccade.training import checkpoint
 from saccade.training.checkpoint import Progress
 from saccade.training.learner import Learner
 from saccade.training.loop import Outcome, Training
+from saccade.training.reporter import Reporter
 from saccade.training.run import Run
 from saccade.training.task import Validation
 
@@ -78,7 +79,7 @@ def recipe(run: Path, prepared: Prepared, *, model: ModelSettings = MODEL, **tra
 
 
 @dataclass
-class Recorder:
+class Recorder(Reporter):
     """Notes all it is told, and may do something at an update."""
 
     at: Mapping[int, Callable[[], object]] = field(default_factory=dict)

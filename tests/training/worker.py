@@ -28,9 +28,9 @@ def learn(training: Training, updates: int) -> tuple[checkpoint.Arrays, list[flo
     """
     training.optimizer = torch.optim.SGD(training.model.parameters())
     batches = training.batches(Position())
-    losses = [training.update(batches)[0]]
+    losses = [training.update(batches).loss]
     gradients = {name: parameter.grad.numpy().copy() for name, parameter in training.model.named_parameters()}
-    losses += [training.update(batches)[0] for _ in range(updates - 1)]
+    losses += [training.update(batches).loss for _ in range(updates - 1)]
     return gradients, losses, checkpoint.parameters(training.model)
 
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from torch import Tensor, nn
@@ -27,6 +27,7 @@ TRAIN, VALID, TEST = range(3)
 """Streams of random numbers that never meet."""
 
 
+@runtime_checkable  # so that the shape checks of the tests can look at it
 class HasBatch(HasKind, Protocol):
     """Settings of a task whose data is generated."""
 

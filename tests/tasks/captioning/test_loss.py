@@ -47,12 +47,12 @@ def test_where_nothing_is_looked_at_by_the_lstm_there_is_no_penalty(changes: dic
 def test_only_hard_attention_has_a_baseline():
     soft, hard = learner(), learner(attention="hard", sampling=1.0)
     soft(BATCH), hard.train()(BATCH)
-    assert soft.baseline is None
-    first = hard.baseline
+    assert soft.baseline.value is None
+    first = hard.baseline.value
     assert first is not None
     assert first < 0
     hard(BATCH)
-    assert hard.baseline != first
+    assert hard.baseline.value != first
 
 
 def test_without_the_baseline_rewards_stand_for_themselves():
@@ -60,8 +60,8 @@ def test_without_the_baseline_rewards_stand_for_themselves():
     norms = {}
     for uses in (True, False):
         own = learner(attention="hard", sampling=1.0, coverage=0.0, reward=1.0, entropy=0.0).train()
-        own.uses_baseline = uses
-        own.baseline = -6.0
+        own.loss.uses_baseline = uses
+        own.baseline.value = -6.0
         torch.manual_seed(5)
         own(BATCH)[0].backward()
         norms[uses] = own.model.decoder.cross_attention.score.v.grad.norm().item()

@@ -191,7 +191,7 @@ def test_a_model_of_a_task_does_not_translate(saccade: Callable[..., object], tm
     saccade("train", recipe(tmp_path, 10))
     ended = saccade("translate", "--model", tmp_path / "run", stdin="A dog runs.\n")
     assert ended.code == 1
-    assert "holds a model that has learned another task than translation" in ended.stderr
+    assert 'must hold a model that translates, but it has learned the task "documents"' in ended.stderr
 
 
 def test_the_task_is_learned():

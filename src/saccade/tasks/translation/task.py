@@ -14,7 +14,7 @@ from saccade.data.prepare import Prepared, prepare
 from saccade.data.sampler import Position, Sampler
 from saccade.directory import CARD, Description, Direction, ModelDirectory, save
 from saccade.engines.torch import TorchEngine
-from saccade.errors import ModelError, SettingsError
+from saccade.errors import DataError, ModelError, SettingsError
 from saccade.models.build import Model, build
 from saccade.models.fill import fill
 from saccade.models.settings import RecurrentSettings
@@ -34,12 +34,12 @@ class TranslationTask:
     def __init__(self, recipe: TranslationRecipe, prepared: Prepared | None = None) -> None:
         self.recipe = recipe
         if prepared is not None:
-            self.prepared = prepared
+            self.prepared = _validatable(prepared)
 
     def prepare(self, reporter: Reporter) -> None:
         """Clean, learn tokenizers and encode, unless it has been done."""
         recipe, warm_start = self.recipe, self.recipe.training.warm_start
-        self.prepared = prepare(
+        prepared = prepare(
             recipe.data,
             recipe.tokenizer,
             recipe.run / "corpus",
@@ -48,13 +48,14 @@ class TranslationTask:
             replaces=not any((recipe.run / "checkpoints").glob("update-*")),
             progress=lambda stage, done, total: reporter.preparing(stage, done, total, "pairs"),
         )
-        rows = [(what, f"{count:,}", example) for what, count, example in self.prepared.report.table()]
-        reporter.prepared(_summary(self.prepared), rows)
+        rows = [(what, f"{count:,}", example) for what, count, example in prepared.report.table()]
+        reporter.prepared(_summary(prepared), rows)
+        self.prepared = _validatable(prepared)
 
     @cached_property
     def prepared(self) -> Prepared:
         """The corpus below the run directory."""
-        return Prepared.open(self.recipe.run / "corpus")
+        return _validatable(Prepared.open(self.recipe.run / "corpus"))
 
     @cached_property
     def _validator(self) -> Validator:
@@ -191,6 +192,16 @@ found in the data above. Other text is translated too, and less well. It inherit
         return (
             f"\n## Base model\n\nTraining started from the parameters of {directory.name}. Its card says:\n\n{quoted}"
         )
+
+
+def _validatable(prepared: Prepared) -> Prepared:
+    """The same; one without validation pairs is refused."""
+    if not prepared.valid_examples:
+        raise DataError(
+            "Training is validated on pairs that it does not learn from, but there are none. "
+            "Name a corpus of them as data.valid, or raise data.hold_out."
+        )
+    return prepared
 
 
 def _model_section(given: ModelDirectory) -> str:

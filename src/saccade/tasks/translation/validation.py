@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from saccade.data.corpus import Example
 from saccade.engines.torch import TorchEngine
-from saccade.errors import DataError
 from saccade.evaluation.scores import bleu
 from saccade.models.build import Model
 from saccade.search.settings import SearchSettings
@@ -19,11 +18,6 @@ class Validator:
     def __init__(
         self, examples: Sequence[Example], tokenizers: Tokenizers, language: str, settings: TranslationTrainingSettings
     ) -> None:
-        if not examples:
-            raise DataError(
-                "Training is validated on pairs that it does not learn from, but there are none. "
-                "Name a corpus of them as data.valid, or raise data.hold_out."
-            )
         self.examples = examples
         self.decode = tokenizers.target.decode
         self.language = language
