@@ -1,6 +1,6 @@
 """Word alignment by a model's attention beside the diagonal and a statistical aligner (eflomal), on gold alignments.
 
-    python benchmarks/alignment.py en-de --model runs/align-en-de --text $SACCADE_DATA/aligning/en-de \\
+    python -m benchmarks.alignment en-de --model runs/align-en-de --text $SACCADE_DATA/aligning/en-de \\
         --eflomal eflomal-align --work /tmp/aligning
 
 trains no model. eflomal (Östling & Tiedemann 2016; `pip install eflomal`) gets the text that the model was trained on,
@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.alignment_text import GOLD, HAN
 from saccade.aligner import align
 from saccade.evaluation.alignment import Aligned, choose, diagonal, difference, score
 from saccade.trace import pharaoh
@@ -24,8 +25,7 @@ from saccade.trace.alignment import Link, Reading, flipped, links_between_words,
 from saccade.trace.pharaoh import Gold
 from saccade.translator import load
 
-GOLD = {"en-de": "bicici-deen", "en-zh": "awesome-zhen"}
-UNIT = re.compile(r"[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]|[^\s\u3000-\u303f\u3400-\u9fff\uff00-\uffef]+")
+UNIT = re.compile(rf"{HAN}|[^\s{HAN[1:]}+")
 HELD_OUT, DEV = 500, 0.3
 Words = list[list[str]]
 Links = list[list[Link]]
@@ -135,7 +135,7 @@ def main() -> None:
     parser.add_argument("pair", choices=GOLD)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--reverse", type=Path, help="a model of the opposite direction")
-    parser.add_argument("--text", type=Path, required=True, help="what benchmarks/alignment_text.py wrote")
+    parser.add_argument("--text", type=Path, required=True, help="the output directory of benchmarks.alignment_text")
     parser.add_argument("--eflomal", default="eflomal-align", help="the command")
     parser.add_argument("--work", type=Path, required=True, help="where eflomal's files are kept")
     options = parser.parse_args()

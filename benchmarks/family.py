@@ -4,9 +4,9 @@ Every model has about two million parameters, the same data, tokenizer, batches,
 run that was interrupted goes on; one that is done is not repeated. Validation and test are scored with beam 5; nothing
 is chosen on the test set.
 
-    SACCADE_DATA=~/data python benchmarks/family.py [NAME ...]      # trains what is missing, then prints the table
-    python benchmarks/family.py --speed                             # times an update of each, on a machine at rest
-    python benchmarks/family.py --list
+    SACCADE_DATA=~/data python -m benchmarks.family [NAME ...]      # trains what is missing, then prints the table
+    python -m benchmarks.family --speed                             # times an update of each, on a machine at rest
+    python -m benchmarks.family --list
 """
 
 import json
