@@ -17,12 +17,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.alignment_text import GOLD, HAN
 from saccade.aligner import align
 from saccade.evaluation.alignment import Aligned, choose, diagonal, difference, score
 from saccade.trace import pharaoh
-from saccade.trace.alignment import Link, Reading, flipped, links_between_words, shares, symmetrise
+from saccade.trace.alignment import Link, Reading, flipped, shares, symmetrise
 from saccade.trace.pharaoh import Gold
+from saccade.trace.trace import Matrix
 from saccade.translator import load
 
 UNIT = re.compile(rf"{HAN}|[^\s{HAN[1:]}+")
@@ -92,10 +95,20 @@ def eflomal(command: str, text: Path, pair: str, gold: Sentences, work: Path) ->
 
 def in_words(links: Links, sentences: Sentences) -> Links:
     """Links between units as links between the gold's words."""
-    found = []
-    for each, source, target in zip(links, sentences.sources, sentences.targets, strict=True):
-        found.append(links_between_words(each, *(shares(*spans(words)) for words in (source, target))))
-    return found
+    triples = zip(links, sentences.sources, sentences.targets, strict=True)
+    return [links_between_words(pairs, *(shares(*spans(side)) for side in sides)) for pairs, *sides in triples]
+
+
+def links_between_words(pairs: list[Link], source: Matrix, target: Matrix) -> list[Link]:
+    """Two words are linked if any of their units are; a row of the matrices says which words a unit belongs to."""
+    return sorted(
+        {
+            (int(left), int(right))
+            for one, other in pairs
+            for left in np.flatnonzero(source[one])
+            for right in np.flatnonzero(target[other])
+        }
+    )
 
 
 def spans(words: list[str]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
