@@ -65,7 +65,6 @@ VERBS = [
     "import",
     "view",
     "reproduce",
-    "bench",
 ]
 
 
