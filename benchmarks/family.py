@@ -4,9 +4,9 @@ Every model has about two million parameters, the same data, tokenizer, batches,
 run that was interrupted goes on; one that is done is not repeated. Validation and test are scored with beam 5; nothing
 is chosen on the test set.
 
-    SACCADE_DATA=~/data python benchmarks/family.py [NAME ...]      # trains what is missing, then prints the table
-    python benchmarks/family.py --speed                             # times an update of each, on a machine at rest
-    python benchmarks/family.py --list
+    SACCADE_DATA=~/data python -m benchmarks.family [NAME ...]      # trains what is missing, then prints the table
+    python -m benchmarks.family --speed                             # times an update of each, on a machine at rest
+    python -m benchmarks.family --list
 """
 
 import json
@@ -20,7 +20,7 @@ from typing import Any
 
 import tomli_w
 
-from saccade import recipe as recipes
+from saccade import Recipe
 from saccade.cli.prepare import prepared_corpus
 from saccade.directory import ModelDirectory
 from saccade.tasks.translation.task import TranslationTask
@@ -94,7 +94,7 @@ def scored(name: str) -> dict[str, Any]:
 
 def measure_speed() -> None:
     """Milliseconds of an update, the median of three rounds in which the models take turns; kept beside the runs."""
-    chosen = {name: recipes.load(recipe(name)) for name in FAMILY}
+    chosen = {name: Recipe.load(recipe(name)) for name in FAMILY}
     trainings = {
         name: Training(Run(each.run, each), TranslationTask(each, prepared_corpus(each)))
         for name, each in chosen.items()

@@ -2,8 +2,8 @@
 
     saccade train recipes/flickr8k-en.toml
     saccade train recipes/flickr8k-en.toml --set run=runs/flickr8k-en-blind --set model.encoder=blind
-    python benchmarks/flickr8k.py runs/flickr8k-en runs/flickr8k-en-blind
-    python benchmarks/flickr8k.py runs/flickr8k-en --page runs/flickr8k-en/page.html
+    python -m benchmarks.flickr8k runs/flickr8k-en runs/flickr8k-en-blind
+    python -m benchmarks.flickr8k runs/flickr8k-en --page runs/flickr8k-en/page.html
 
 The page shows photographs of others: look at it, and do not publish it.
 """

@@ -23,7 +23,6 @@ VERBS = [
     "import",
     "view",
     "reproduce",
-    "bench",
 ]
 
 

@@ -66,7 +66,6 @@ VERBS = [
     "import",
     "view",
     "reproduce",
-    "bench",
 ]
 
 
@@ -212,8 +211,6 @@ def test_viewing_a_stored_trace_works(without_torch, work: Path):
         ('Running a model of kind = "transformer" with torch', ["translate", "--model", "model", "--engine", "torch"]),
         ("Looking at attention", ["view", "--model", "model", "A dog runs."]),
         ("`saccade reproduce`", ["reproduce", "length"]),
-        ("`saccade bench`", ["bench", "train"]),
-        ("`saccade bench`", ["bench", "tricks"]),
     ],
 )
 def test_what_needs_torch_names_the_remedy(what: str, words: list[str], without_torch, work: Path):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from saccade.tasks.memory.episodes import Episode, collate, copy_of, draw, episode, fewest_bits, of_one_size
+from saccade.tasks.memory.episodes import Episode, collate, copy_of, draw, episode, of_one_size
 from saccade.tasks.memory.settings import (
     CopySettings,
     EpisodesSettings,
@@ -149,20 +149,6 @@ def test_a_bit_depends_on_the_ones_before_it():
     assert [given.wanted.tolist() for given in every(NgramsSettings(order=4, length=6), 1)] == [
         [False] * 2 + [True] * 3
     ]
-
-
-def test_the_best_estimator_pays_what_is_counted_by_hand():
-    """Order 2, bits 0 0 1 0: after 0 comes 0, then 1; after 1 comes 0.
-
-    ½/1, then (after 0 seen one zero) a one has ½/2, then ½/1: 1 + 2 + 1 = 4 bits.
-    """
-    bits = np.array([[0], [0], [1], [0]], np.float32)
-    assert fewest_bits(Episode(2 * bits[:-1] - 1, bits[1:], np.ones(3, bool)), order=2) == pytest.approx(4)
-
-
-def test_the_best_estimator_pays_less_than_a_coin():
-    given = every(NgramsSettings(order=3, length=200), 20)
-    assert np.mean([fewest_bits(each, 3) for each in given]) < 0.8 * given[0].wanted.sum()
 
 
 def test_a_batch_has_one_size_and_over_batches_all_of_them():

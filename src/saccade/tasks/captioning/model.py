@@ -31,7 +31,7 @@ with ever fewer of them: the longest caption of a batch is more than twice as lo
 
 
 class Captioner(Writer[Memory, State]):
-    """Any network that gives a grid, and a decoder of either kind. Keeps `Learns` of protocol.py."""
+    """Any network that gives a grid, and a decoder of either kind."""
 
     def __init__(self, settings: CaptionerSettings, encoder: GivesGrid, num_tokens: int) -> None:
         super().__init__()

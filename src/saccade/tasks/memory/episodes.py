@@ -183,18 +183,6 @@ def ngrams(random: np.random.Generator, task: NgramsSettings) -> Episode:
     return Episode(_signs(said[:-1]), said[1:], wanted)
 
 
-def fewest_bits(episode: Episode, order: int) -> float:
-    """Bits that the best estimator pays in an episode of n-grams: (ones + ½) / (all + 1) of each entry (§4.4)."""
-    counts, bits, paid = np.full((2 ** (order - 1), 2), 0.5), [int(episode.inputs[0, 0] > 0)], 0.0
-    for bit, wanted in zip(episode.targets[:, 0].astype(int), episode.wanted, strict=True):
-        if wanted:
-            seen = counts[_place(bits, order - 1)]
-            paid -= math.log2(seen[bit] / seen.sum())
-            seen[bit] += 1
-        bits.append(int(bit))
-    return paid
-
-
 def _place(bits: Sequence[int], before: int) -> int:
     """The entry of a table that the last bits choose."""
     return int("".join(str(bit) for bit in bits[len(bits) - before :]) or "0", 2)

@@ -1,6 +1,6 @@
-"""What makes our update fast, one by one: each trick is a function, and its readable twin can take its place.
+"""What makes our update fast: each trick is a function, and its readable twin can replace it.
 
-They are switched off here, in a benchmark's process, and not by settings: nobody should want to in a training.
+They are switched off here, in the process of a benchmark, and not by settings: a training has no reason to.
 """
 
 from contextlib import AbstractContextManager
@@ -27,15 +27,15 @@ from saccade.training.loss import smoothed_loss
 
 @dataclass(frozen=True, slots=True)
 class Trick:
-    """A function that is fast, by where it is looked up, and what does the same in the usual way."""
+    """A fast function, by where it is looked up, and its readable twin."""
 
-    what: str
+    description: str
     owner: object
     name: str
     twin: object
 
-    def off(self) -> AbstractContextManager[object]:
-        """Within this context the twin stands in its place."""
+    def disable(self) -> AbstractContextManager[object]:
+        """Within this context the twin replaces it."""
         return patch.object(self.owner, self.name, self.twin)
 
 
@@ -70,7 +70,7 @@ def tensor_collate(sources: Ragged, targets: Ragged) -> Batch:
 
 
 def no_threads(self: Training) -> None:
-    """torch's own threads share out every operation."""
+    """torch's own threads divide every operation."""
 
 
 TRICKS = {
@@ -79,7 +79,7 @@ TRICKS = {
     "bytes": Trick("dropout from one random byte an element", Dropout, "forward", usual_dropout),
     "malloc": Trick("freed memory is kept, not given back", machine, "keep_freed_memory", lambda: None),
     "flash": Trick("attention in one kernel", multihead, "attend_fused", explicit_attention),
-    "short": Trick("attention over few keys in a handful of products", multihead, "is_short", lambda *asked: False),
+    "short": Trick("attention over few keys in a handful of products", multihead, "is_short", lambda *arguments: False),
     "onednn": Trick("large products by oneDNN", machine, "prefers_onednn", lambda: False),
     "projection": Trick(
         "queries, keys and values in one product", MultiHeadAttention, "queries_and_memory", three_products
@@ -87,4 +87,4 @@ TRICKS = {
     "adam": Trick("fused Adam", torch.optim, "Adam", UnfusedAdam),
     "collate": Trick("batches put together in numpy", loader, "collate", tensor_collate),
 }
-"""By a short name. A new one is a line here; tests/benchmark/test_tricks.py holds every twin to the same parameters."""
+"""By a short name. A new one is a line here; tests/benchmarks/test_twins.py compares every twin with its trick."""

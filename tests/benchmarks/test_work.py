@@ -1,10 +1,10 @@
-"""The work that contestants share: batches, cost of a token, dropout."""
+"""The work that is the same for all contestants: batches, cost of a token, dropout."""
 
 import itertools
 
 import pytest
 
-from saccade.benchmark.work import SIZES, Work, batches
+from benchmarks.training.work import SIZES, TrainingWork, cut_batches
 from saccade.text import tokenizer
 
 
@@ -12,8 +12,8 @@ def examples(count: int) -> list[tuple[list[int], list[int]]]:
     return [([5] * (1 + n * 7 % 11), [6] * (1 + n * 5 % 13)) for n in range(count)]
 
 
-def work(tmp_path, size: str) -> Work:
-    made = Work(
+def work(tmp_path, size: str) -> TrainingWork:
+    made = TrainingWork(
         directory=tmp_path,
         corpus="made up",
         size=size,
@@ -27,7 +27,7 @@ def work(tmp_path, size: str) -> Work:
 
 
 def test_the_specials_are_the_tokenizers():
-    from saccade.benchmark import work
+    from benchmarks.training import work
 
     for name in ("PAD", "UNK", "BOS", "EOS"):
         assert getattr(work, name) == getattr(tokenizer, name)
@@ -35,19 +35,19 @@ def test_the_specials_are_the_tokenizers():
 
 def test_every_example_is_in_one_batch_within_the_budget():
     pairs = examples(200)
-    cut = batches(pairs, 64, seed=1)
+    cut = cut_batches(pairs, 64, seed=1)
     assert sorted(itertools.chain(*cut)) == list(range(200))
     assert all(len(rows) * max(len(pairs[row][1]) + 1 for row in rows) <= 64 for rows in cut)
-    assert batches(pairs, 64, seed=2) != cut == batches(pairs, 64, seed=1)
+    assert cut_batches(pairs, 64, seed=2) != cut == cut_batches(pairs, 64, seed=1)
 
 
 def test_a_sentence_longer_than_the_budget_is_a_batch_of_its_own():
-    assert batches([([5], [6] * 99), ([5], [6])], 10, seed=1) in ([[0], [1]], [[1], [0]])
+    assert cut_batches([([5], [6] * 99), ([5], [6])], 10, seed=1) in ([[0], [1]], [[1], [0]])
 
 
 def test_it_is_read_as_it_was_written(tmp_path):
     made = work(tmp_path, "tiny")
-    assert Work.open(tmp_path) == made
+    assert TrainingWork.open(tmp_path) == made
 
 
 @pytest.mark.parametrize(("size", "megaflops"), [("tiny", 14.12), ("base", 286.1)])
@@ -60,6 +60,6 @@ def test_the_cost_of_a_token(size: str, megaflops: float, tmp_path):
 
 def test_what_is_dropped(tmp_path):
     made = work(tmp_path, "tiny")
-    assert list(made.dropout("paper").values()) == [0.3, 0.0, 0.0]
-    assert list(made.dropout("feed-forward").values()) == [0.3, 0.3, 0.0]
-    assert list(made.dropout("everywhere").values()) == [0.3, 0.3, 0.3]
+    assert list(made.dropout_rates("paper").values()) == [0.3, 0.0, 0.0]
+    assert list(made.dropout_rates("feed-forward").values()) == [0.3, 0.3, 0.0]
+    assert list(made.dropout_rates("everywhere").values()) == [0.3, 0.3, 0.3]

@@ -1,7 +1,7 @@
-"""The loop that a competent user writes with torch.nn: what every contestant is held against. Needs torch only.
+"""The loop that a competent user writes with torch.nn: the baseline of all contestants. Needs torch only.
 
-Post-norm as in the paper, one table for all embeddings, sentences of like length together, padding left out of the
-loss, fused Adam. Its batches are cut by `work.batches`.
+Post-norm as in the paper, one table for all embeddings, batches of similar lengths (`cut_batches`), no loss on
+padding, fused Adam.
 """
 
 import math
@@ -15,20 +15,20 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 from torch.nn.utils.rnn import pad_sequence
 
-from saccade.benchmark.turns import Turns
-from saccade.benchmark.work import BOS, DROPS, EOS, PAD, Drops, Work, batches
+from benchmarks.training.work import BOS, DROPOUT_PLACES, EOS, PAD, DropoutPlaces, TrainingWork, cut_batches
+from benchmarks.turns import Turns
 
 Forward = Callable[[Tensor, Tensor], Tensor]
 """From source and prefix to logits."""
 LEARNING_RATE, WARMUP = 5e-4, 4000
 
 
-class Plain(nn.Module):
+class PlainTransformer(nn.Module):
     """torch.nn's encoder and decoder, with scaled embeddings and sinusoids as in torch's own tutorial."""
 
     positions: Tensor
 
-    def __init__(self, work: Work, drops: Drops) -> None:
+    def __init__(self, work: TrainingWork, places: DropoutPlaces) -> None:
         super().__init__()
         model = work.model
         self.embedding = nn.Embedding(work.vocabulary, model.d_model, padding_idx=PAD)
@@ -43,7 +43,7 @@ class Plain(nn.Module):
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)
         nn.init.normal_(self.embedding.weight, std=model.d_model**-0.5)
-        rates = work.dropout(drops)
+        rates = work.dropout_rates(places)
         for module in self.modules():
             if isinstance(module, nn.MultiheadAttention):
                 module.dropout = rates["attention_dropout"]
@@ -75,8 +75,8 @@ def sinusoids(length: int, d_model: int) -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
-def learn(model: nn.Module, forward: Forward, work: Work, turns: Turns) -> None:
-    """Train without end, taking turns; `forward` asks the model for logits."""
+def train_model(model: nn.Module, forward: Forward, work: TrainingWork, turns: Turns) -> None:
+    """Train endlessly, taking turns; `forward` computes the logits."""
     optimizer = torch.optim.Adam(model.parameters(), LEARNING_RATE, betas=(0.9, 0.98), eps=1e-9, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda update: min((update + 1) / WARMUP, math.sqrt(WARMUP / (update + 1)))
@@ -91,7 +91,7 @@ def learn(model: nn.Module, forward: Forward, work: Work, turns: Turns) -> None:
 
     model.train()
     for epoch in count():
-        for rows in batches(work.examples, work.batch_tokens, seed=epoch):
+        for rows in cut_batches(work.examples, work.batch_tokens, seed=epoch):
             source, prefix, target = padded(sources, rows), padded(prefixes, rows), padded(targets, rows)
             logits = forward(source, prefix)
             loss = cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=PAD, label_smoothing=0.1)
@@ -100,17 +100,17 @@ def learn(model: nn.Module, forward: Forward, work: Work, turns: Turns) -> None:
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             schedule.step()
-            loss.item()  # as whoever logs it
-            turns.updated(sum(len(targets[row]) for row in rows))
+            loss.item()  # as a loop that logs it does
+            turns.count_update(sum(len(targets[row]) for row in rows))
 
 
-def main(directory: str, drops: str) -> None:
-    work, turns = Work.open(Path(directory)), Turns()
+def main(directory: str, places: str) -> None:
+    work, turns = TrainingWork.open(Path(directory)), Turns()
     torch.set_num_threads(work.threads)
     torch.manual_seed(1)
-    assert drops in DROPS
-    model = Plain(work, drops)
-    learn(model, model, work, turns)
+    assert places in DROPOUT_PLACES
+    model = PlainTransformer(work, places)
+    train_model(model, model, work, turns)
 
 
 if __name__ == "__main__":

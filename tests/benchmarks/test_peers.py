@@ -1,36 +1,24 @@
 """Our parameters as other toolkits read them: each arrives, in the place where it means the same."""
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
+import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.peers.decode import joeynmt, pymarian
+from benchmarks.peers.train import toolkit
 from saccade.interop.ctranslate2 import parameter_shapes, sinusoids
 from saccade.models.settings import TransformerSettings
 from saccade.text.tokenizer import BOS, EOS, PAD, UNK
 
-SCRIPTS = Path(__file__).parents[2] / "benchmarks" / "peers" / "decode"
 SIZES = {"layers": 1, "decoder_layers": 2, "d_model": 8, "d_feedforward": 12, "num_heads": 2}
 MODELS = [
     TransformerSettings(**SIZES),
     TransformerSettings(**SIZES, norm="pre", embeddings="tied"),
     TransformerSettings(**SIZES, activation="swish", embeddings="separate"),
 ]
-
-
-def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """A peer's script, imported without the peer."""
-    monkeypatch.setattr(sys, "path", ["", *sys.path])  # of which it moves the first
-    spec = importlib.util.spec_from_file_location(f"peer_{name}", SCRIPTS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def parameters(settings: TransformerSettings) -> dict[str, NDArray[np.float32]]:
@@ -47,9 +35,9 @@ def numbers(arrays: dict[str, NDArray[np.float32]]) -> list[float]:
 
 
 @pytest.mark.parametrize("settings", MODELS, ids=lambda settings: settings.embeddings)
-def test_joey_nmt_has_every_parameter(settings: TransformerSettings, monkeypatch: pytest.MonkeyPatch):
+def test_joey_nmt_has_every_parameter(settings: TransformerSettings):
     ours = parameters(settings)
-    theirs = dict(script("joeynmt", monkeypatch).converted(settings, ours))
+    theirs = dict(joeynmt.convert_parameters(settings, ours))
     assert numbers(theirs) == numbers(ours)
     projection, d = ours["decoder.1.cross_attention.projection.weight"], settings.d_model
     for name, rows in {"q": slice(d), "k": slice(d, 2 * d), "v": slice(2 * d, None)}.items():
@@ -61,10 +49,9 @@ def test_joey_nmt_has_every_parameter(settings: TransformerSettings, monkeypatch
 
 
 @pytest.mark.parametrize("settings", MODELS, ids=lambda settings: settings.embeddings)
-def test_marian_has_every_parameter(settings: TransformerSettings, monkeypatch: pytest.MonkeyPatch):
+def test_marian_has_every_parameter(settings: TransformerSettings):
     ours = parameters(settings)
-    peer = script("pymarian", monkeypatch)
-    theirs = dict(peer.converted(settings, ours, 20))
+    theirs = dict(pymarian.convert_parameters(settings, ours, 20))
     tables = {name for name in theirs if "emb" in name.lower() or "logit" in name}
     embedded = {name for name in ours if "embedding" in name}
     layers = {name: values for name, values in theirs.items() if name not in tables}
@@ -77,10 +64,10 @@ def test_marian_has_every_parameter(settings: TransformerSettings, monkeypatch: 
 
 
 @pytest.mark.parametrize("settings", MODELS, ids=lambda settings: settings.embeddings)
-def test_marian_reads_and_writes_by_our_tables(settings: TransformerSettings, monkeypatch: pytest.MonkeyPatch):
+def test_marian_reads_and_writes_by_our_tables(settings: TransformerSettings):
     """What enters its layers: an embedding and a learned position, or a position alone where the target begins."""
     ours = parameters(settings)
-    theirs = dict(script("pymarian", monkeypatch).converted(settings, ours, 20))
+    theirs = dict(pymarian.convert_parameters(settings, ours, 20))
     positions = sinusoids(20, settings.d_model)
     source = ours["target_embedding.weight" if settings.embeddings == "shared" else "source_embedding.weight"]
     target, root = ours["target_embedding.weight"], settings.d_model**0.5
@@ -97,12 +84,28 @@ def test_marian_reads_and_writes_by_our_tables(settings: TransformerSettings, mo
     assert [id for id, value in enumerate(bias) if value] == [PAD, BOS]
 
 
-def test_marian_never_pads_to_a_multiple_of_four(monkeypatch: pytest.MonkeyPatch):
+def test_marian_never_pads_to_a_multiple_of_four():
     sources = [["a"] * (1 + n * 7 % 13) for n in range(100)]
-    found = list(script("pymarian", monkeypatch).groups(sources, 10))
-    assert sorted(row for rows in found for row in rows) == list(range(100))
-    for rows in found:
+    groups = list(pymarian.group_rows(sources, 10))
+    assert sorted(row for rows in groups for row in rows) == list(range(100))
+    for rows in groups:
         assert len(rows) <= 10
         lengths = {len(sources[row]) + 1 for row in rows}
         assert len(lengths) == 1 or not any(length % 4 == 0 for length in lengths)
-    assert any(len({len(sources[row]) for row in rows}) == 3 for rows in found), "others are padded"
+    assert any(len({len(sources[row]) for row in rows}) == 3 for rows in groups), "others are padded"
+
+
+@pytest.mark.parametrize(("seconds", "tokens"), [(0.02, 0), (0, 5000)])
+def test_a_turn_of_a_toolkit_has_both_its_seconds_and_its_tokens(seconds: float, tokens: int):
+    """A toolkit that logs 1e6 tokens/s every millisecond learns from a thousand in each."""
+
+    def rates() -> Iterator[float]:
+        while True:
+            time.sleep(0.001)
+            yield 1e6
+
+    learned, updates, took = toolkit.measure(rates(), seconds=seconds, tokens=tokens)
+    assert learned == pytest.approx(1e6 * took)
+    assert learned >= tokens
+    assert took >= seconds
+    assert updates > 1

@@ -1,6 +1,6 @@
-"""The work that all contestants do alike: sentences, sizes, batches, and what a token costs.
+"""The work that is the same for all contestants: sentences, sizes, batches, and what a token costs.
 
-Standard library only: peers read it from environments that hold none of what saccade needs.
+Standard library only: other toolkits import this from environments of their own.
 """
 
 import json
@@ -22,23 +22,23 @@ BATCH_TOKENS = 4096
 VOCABULARY = 8000
 THREADS = 2
 
-Drops = Literal["paper", "feed-forward", "everywhere"]
-DROPS: dict[Drops, str] = {
+DropoutPlaces = Literal["paper", "feed-forward", "everywhere"]
+DROPOUT_PLACES: dict[DropoutPlaces, str] = {
     "paper": "residual",
     "feed-forward": "residual, feed-forward",
     "everywhere": "residual, feed-forward, attention",
 }
-"""What is dropped besides the embeddings: the sub-layers' outputs as in the paper, the activations within feed-forward
-layers, the attention weights. torch.nn.Transformer drops everywhere, and so do the toolkits."""
+"""Where dropout is applied besides the embeddings: the sub-layers' outputs as in the paper, the activations within
+feed-forward layers, the attention weights. torch.nn.Transformer and the toolkits apply it everywhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
-    """A directory with everything to be read; `benchmark.corpus` writes it."""
+class TrainingWork:
+    """A directory with everything that a contestant reads; `training.corpus` writes it."""
 
     directory: Path
     corpus: str
-    """In words: which sentences."""
+    """A description of the sentences."""
     size: str
     model: TransformerSettings
     vocabulary: int
@@ -46,33 +46,38 @@ class Work:
     threads: int
 
     @classmethod
-    def open(cls, directory: Path) -> "Work":
-        """What was written there."""
-        read = json.loads((directory / "work.json").read_text(encoding="utf-8"))
-        return cls(**read | {"directory": directory, "model": TransformerSettings(**read["model"])})
+    def open(cls, directory: Path) -> "TrainingWork":
+        """Read what `save` wrote."""
+        table = json.loads((directory / "work.json").read_text(encoding="utf-8"))
+        return cls(**table | {"directory": directory, "model": TransformerSettings(**table["model"])})
 
     def save(self) -> None:
-        """Write it down for other processes."""
+        """Write it for other processes."""
         table = {name: value for name, value in asdict(self).items() if name != "directory"}
         (self.directory / "work.json").write_text(json.dumps(table, indent=1), encoding="utf-8")
 
-    def dropout(self, drops: Drops) -> dict[str, float]:
+    def dropout_rates(self, places: DropoutPlaces) -> dict[str, float]:
         """Rates by the names of our settings."""
         rate = self.model.dropout
         return {
             "dropout": rate,
-            "activation_dropout": 0.0 if drops == "paper" else rate,
-            "attention_dropout": rate if drops == "everywhere" else 0.0,
+            "activation_dropout": 0.0 if places == "paper" else rate,
+            "attention_dropout": rate if places == "everywhere" else 0.0,
         }
 
     @cached_property
     def examples(self) -> list[tuple[list[int], list[int]]]:
         """Token ids of every source and target, without BOS and EOS."""
-        read: list[list[list[int]]] = json.loads((self.directory / "examples.json").read_text(encoding="utf-8"))
-        return [(source, target) for source, target in read]
+        examples: list[list[list[int]]] = json.loads((self.directory / "examples.json").read_text(encoding="utf-8"))
+        return [(source, target) for source, target in examples]
+
+    @property
+    def epoch_tokens(self) -> int:
+        """Target tokens of an epoch, EOS included."""
+        return sum(len(target) + 1 for _, target in self.examples)
 
     def file(self, side: Literal["source", "target"]) -> Path:
-        """The same sentences in pieces, for toolkits that read text: a sentence a line, blanks between pieces."""
+        """The same sentences in pieces, for toolkits that read text: a sentence a line, spaces between pieces."""
         return self.directory / f"train.{side}"
 
     @property
@@ -84,7 +89,7 @@ class Work:
     def flops_per_token(self) -> float:
         """Multiplications and additions of an update for each target token, those of its source included.
 
-        Products of matrices only: forward once, backward twice. Padding counts for nothing.
+        Matrix products only: forward once, backward twice. Padding does not count.
         """
         sources, targets = ([len(ids) + 1 for ids in side] for side in zip(*self.examples, strict=True))
         source, target = sum(sources) / len(sources), sum(targets) / len(targets)
@@ -96,8 +101,8 @@ class Work:
         return 3 * 2 * products
 
 
-def batches(examples: Sequence[tuple[Sequence[int], Sequence[int]]], max_tokens: int, seed: int) -> list[list[int]]:
-    """Rows of an epoch's batches, as a careful user cuts them: sorted by length, then the batches shuffled.
+def cut_batches(examples: Sequence[tuple[Sequence[int], Sequence[int]]], max_tokens: int, seed: int) -> list[list[int]]:
+    """Rows of each batch of an epoch, as a careful user cuts them: sorted by length, then the batches shuffled.
 
     Rows times the longest target, its EOS included, stay within `max_tokens`.
     """
@@ -105,10 +110,10 @@ def batches(examples: Sequence[tuple[Sequence[int], Sequence[int]]], max_tokens:
     order = list(range(len(examples)))
     generator.shuffle(order)
     order.sort(key=lambda row: (len(examples[row][1]), len(examples[row][0])))
-    cut: list[list[int]] = []
+    batches: list[list[int]] = []
     for row in order:  # each is at least as long as those before
-        if not cut or (len(cut[-1]) + 1) * (len(examples[row][1]) + 1) > max_tokens:
-            cut.append([])
-        cut[-1].append(row)
-    generator.shuffle(cut)
-    return cut
+        if not batches or (len(batches[-1]) + 1) * (len(examples[row][1]) + 1) > max_tokens:
+            batches.append([])
+        batches[-1].append(row)
+    generator.shuffle(batches)
+    return batches

@@ -1,6 +1,6 @@
-"""A decoder's turns: all sentences at once, then some of them one by one, by a beam of the width asked for.
+"""A decoder's turn: all sentences at once, then some of them one by one, with the requested beam.
 
-Standard library only, and SentencePiece for those who have it: peers use it, too.
+Standard library only, and SentencePiece where it is used: other toolkits import this from environments of their own.
 """
 
 import json
@@ -9,29 +9,30 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from saccade.benchmark.sentences import Sentences
-from saccade.benchmark.turns import Turns, peak
+from benchmarks.decoding.work import DecodingWork
+from benchmarks.turns import Turns, peak_memory
 
 Decode = Callable[[list[str], int], list[str]]
-"""Translations of texts, by a beam of this width."""
+"""From texts and a beam width to translations."""
 DecodePieces = Callable[[list[list[str]], int], list[list[str]]]
-"""The same of texts in pieces."""
+"""The same with texts in pieces."""
 WARM_UP = 16
 """Sentences before the first turn."""
 
 
 def take_turns(turns: Turns, decode: Decode, sources: list[str]) -> None:
-    """Warm up, then answer without end."""
+    """Warm up, then answer until there are no more turns."""
     for beam in (1, 5):
         decode(sources[:WARM_UP], beam)
         decode(sources[:1], beam)
     turns.ready()
     while True:
-        asked = json.loads(turns.line())
-        turns.answer(**turn(decode, sources, **asked))
+        turns.answer(**measure_turn(decode, sources, **turns.request()))
 
 
-def turn(decode: Decode, sources: list[str], *, beam: int, sentences: int, singles: int, output: str) -> dict[str, Any]:
+def measure_turn(
+    decode: Decode, sources: list[str], *, beam: int, sentences: int, singles: int, output: str
+) -> dict[str, Any]:
     """The first `sentences` at once, whose translations go into a file; then the first `singles` one by one."""
     wall, cpu = time.perf_counter(), time.process_time()
     texts = decode(sources[:sentences], beam)
@@ -42,10 +43,10 @@ def turn(decode: Decode, sources: list[str], *, beam: int, sentences: int, singl
         start = time.perf_counter()
         decode([source], beam)
         latencies.append(time.perf_counter() - start)
-    return {"seconds": wall, "cpu": cpu, "latencies": latencies, "peak": peak()}
+    return {"seconds": wall, "cpu": cpu, "latencies": latencies, "peak": peak_memory()}
 
 
-def with_pieces(work: Sentences, decode: DecodePieces) -> Decode:
+def with_pieces(work: DecodingWork, decode: DecodePieces) -> Decode:
     """SentencePiece before and after."""
     import sentencepiece
 
@@ -59,7 +60,7 @@ def with_pieces(work: Sentences, decode: DecodePieces) -> Decode:
     return decode_texts
 
 
-def batches(sentences: Sequence[Sequence[object]], size: int) -> Iterator[list[int]]:
-    """Rows in batches of like length, the longest first."""
+def cut_by_length(sentences: Sequence[Sequence[object]], size: int) -> Iterator[list[int]]:
+    """Rows of batches of similar lengths, the longest first."""
     order = sorted(range(len(sentences)), key=lambda row: -len(sentences[row]))
     return (order[start : start + size] for start in range(0, len(order), size))

@@ -1,6 +1,6 @@
-"""Sentences to be translated by all contestants, and where each finds the model in the form that it reads.
+"""The sentences that all contestants translate, and where each finds the model in the form that it reads.
 
-Standard library only: peers read it from environments that hold none of what saccade needs.
+Standard library only: other toolkits import this from environments of their own.
 """
 
 import json
@@ -15,12 +15,12 @@ Side = Literal["source", "target"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sentences:
-    """A directory with everything to be read by whoever decodes; `benchmark.layout` writes it."""
+class DecodingWork:
+    """A directory with everything that a contestant reads; `decoding.layout` writes it."""
 
     directory: Path
     corpus: str
-    """In words: which sentences."""
+    """A description of the sentences."""
     model: str
     """The model directory."""
     parameters: str
@@ -31,28 +31,28 @@ class Sentences:
     threads: int
 
     @classmethod
-    def open(cls, directory: Path) -> "Sentences":
-        """What was written there."""
-        read = json.loads((directory / "sentences.json").read_text(encoding="utf-8"))
-        return cls(**read | {"directory": directory, "settings": TransformerSettings(**read["settings"])})
+    def open(cls, directory: Path) -> "DecodingWork":
+        """Read what `save` wrote."""
+        table = json.loads((directory / "sentences.json").read_text(encoding="utf-8"))
+        return cls(**table | {"directory": directory, "settings": TransformerSettings(**table["settings"])})
 
     def save(self) -> None:
-        """Write it down for other processes."""
+        """Write it for other processes."""
         table = {name: value for name, value in asdict(self).items() if name != "directory"}
         (self.directory / "sentences.json").write_text(json.dumps(table), encoding="utf-8")
 
     @cached_property
     def sources(self) -> list[str]:
-        """What is to be translated."""
+        """The sentences to translate."""
         return _lines(self.directory / "source")
 
     @cached_property
     def references(self) -> list[str] | None:
-        """What it should be, where that is known."""
+        """Their translations, if known."""
         path = self.directory / "reference"
         return _lines(path) if path.exists() else None
 
-    def converted(self, compute: str) -> Path:
+    def ctranslate2(self, compute: str) -> Path:
         """For `ctranslate2.Translator`."""
         return self.directory / f"ctranslate2 {compute}"
 
@@ -67,12 +67,12 @@ class Sentences:
 
     def vocabulary(self, side: Side) -> list[str]:
         """The pieces by the model's ids, specials first."""
-        read: list[str] = json.loads((self.directory / f"{side}.json").read_text(encoding="utf-8"))
-        return read
+        pieces: list[str] = json.loads((self.directory / f"{side}.json").read_text(encoding="utf-8"))
+        return pieces
 
 
-def embeddings(settings: TransformerSettings) -> dict[str, str]:
-    """The parameter that embeds the source, the one that embeds the target, and the one that the output is made by."""
+def embedding_names(settings: TransformerSettings) -> dict[str, str]:
+    """The parameters that embed the source and the target, and that of the output layer."""
     source = "target" if settings.embeddings == "shared" else "source"
     output = "output" if settings.embeddings == "separate" else "target"
     used = {"source": source, "target": "target", "output": output}
