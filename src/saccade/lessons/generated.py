@@ -17,6 +17,7 @@ from saccade import settings
 from saccade.data.loader import Loaded, Targets
 from saccade.data.sampler import Position
 from saccade.directory import TaskDescription, save_task
+from saccade.nn.mode import evaluation_mode
 from saccade.recipe import TaskModelSettings, TaskSettings
 from saccade.search.settings import SearchSettings
 from saccade.trace.trace import AttentionTrace
@@ -149,11 +150,6 @@ class Guesses(nn.Module):
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Without dropout and gradients, whatever the model was doing before."""
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.inference_mode():
-            yield
-    finally:
-        model.train(was_training)
+    """Switch off dropout and gradients for a while."""
+    with evaluation_mode(model), torch.inference_mode():
+        yield
