@@ -6,6 +6,8 @@ import pytest
 from saccade.trace.png import png
 from saccade.trace.points import points_svg
 
+pytestmark = pytest.mark.usefixtures("only_dejavu")
+
 SVG = "{http://www.w3.org/2000/svg}"
 POINTS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 1.0], [0.5, 0.25]])
 
