@@ -9,7 +9,7 @@ from PIL import Image
 
 from saccade.data.captions import CaptionCorpus
 from saccade.data.features import Features, features, open_features
-from saccade.data.images import Captioned, check_all_captioned, form, pixels, read_captions
+from saccade.data.images import Captioned, form, pixels, read_captions
 from saccade.text.tokenizer import BOS, EOS
 
 
@@ -54,10 +54,6 @@ def test_images_of_any_form_become_square_and_rgb(folder: Path, tmp_path: Path):
         assert pixels(path, 16).shape == (16, 16, 3)
     assert pixels(folder / "a.png", 8)[0, 0].tolist() == [0, 100, 200]
     assert form(folder / "a.png") == 1.5
-
-
-def test_every_image_has_captions(folder: Path):
-    check_all_captioned(folder, [Captioned(folder / name, ("x",)) for name in ("a.png", "b.jpg", "c.PNG")])
 
 
 def describes(images: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ No torch here. Images are decoded by Pillow, which is optional; a file that clai
 
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,18 +50,6 @@ def read_captions(path: Path, images: Path, *, split: Split = "train") -> list[C
         part = f' of the split "{split}"' if path.suffix == ".json" else ""
         raise DataError(f"{path} must hold at least one image with a caption{part}, but it holds none. Check the file.")
     return [Captioned(images / name, tuple(captions)) for name, captions in found.items()]
-
-
-def check_all_captioned(images: Path, captioned: Iterable[Captioned]) -> None:
-    """Refuse a folder with images that nobody has said anything of."""
-    named = {each.image.name for each in captioned}
-    silent = sorted(path.name for path in images.iterdir() if path.suffix.lower() in EXTENSIONS)
-    silent = [name for name in silent if name not in named]
-    if silent:
-        which = f"{silent[0]} has none" if len(silent) == 1 else f"{silent[0]} and {len(silent) - 1} more have none"
-        raise DataError(
-            f"Every image of {images} must have a caption, but {which}. Add captions, or remove what has none."
-        )
 
 
 def pixels(path: Path, size: int) -> Pixels:
