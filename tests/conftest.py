@@ -36,6 +36,11 @@ CHROMIUM = (
 )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let pytest-randomly change the order only: random numbers stay, so that a test that fails once fails again."""
+    config.option.randomly_reset_seed = False
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Say how to get the same order again; pytest-randomly says it in a header, which `-q` leaves out."""
     if config.pluginmanager.hasplugin("randomly"):
