@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from saccade import __version__
+
 RECIPES = Path(__file__).parent.parent.parent / "recipes"
 REFUSED = "Check that its directory exists, that you may write there and that the disk is not full."
 
@@ -186,10 +188,10 @@ def test_a_run_without_a_model_yet(saccade, run: Path):
 
 def test_a_model_of_a_newer_format(saccade, model: Path):
     settings = (model / "settings.toml").read_text("utf-8")
-    newer = settings.replace("format = 1", "format = 2").replace('saccade = "0.1.0"', 'saccade = "9.0"')
+    newer = settings.replace("format = 1", "format = 2").replace(f'saccade = "{__version__}"', 'saccade = "9.0"')
     (model / "settings.toml").write_text(newer, "utf-8")
     assert message(saccade("info", model)) == (
-        f"{model}/settings.toml has format 2, but this saccade (0.1.0) reads format 1. "
+        f"{model}/settings.toml has format 2, but this saccade ({__version__}) reads format 1. "
         "The model was written by saccade 9.0: use that version or a newer one."
     )
 

@@ -18,8 +18,8 @@ from saccade.data.loader import Loaded
 from saccade.data.sampler import Position
 from saccade.directory import Description, save
 from saccade.evaluation.scores import Score
-from saccade.nn.evaluating import evaluating
 from saccade.nn.images import D_EFFICIENT
+from saccade.nn.mode import evaluating
 from saccade.search.settings import SearchSettings
 from saccade.tasks.captioning.batch import CaptionBatch, CaptionCorpus
 from saccade.tasks.captioning.engine import CaptionEngine, caption_trace
