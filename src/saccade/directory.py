@@ -7,11 +7,7 @@ card.md             data, scores and intended use, for people
 """
 
 import hashlib
-import os
-import shutil
-import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -24,6 +20,7 @@ from safetensors.numpy import load, save_file
 
 from saccade import __version__, settings
 from saccade.errors import ModelError
+from saccade.files import draft_directory, sha256_of
 from saccade.models.settings import ModelSettings, TransformerSettings
 from saccade.recipe import TaskModelSettings, TaskSettings
 from saccade.search.settings import SearchSettings
@@ -137,8 +134,7 @@ class ModelDirectory:
 
     def checksum(self) -> str:
         """Tells this model from any other: sha256 of parameters, make and tokenizers."""
-        with (self.path / PARAMETERS).open("rb") as file:
-            parts = (hashlib.file_digest(file, "sha256").hexdigest(), repr(self.description.model))
+        parts = (sha256_of(self.path / PARAMETERS), repr(self.description.model))
         return hashlib.sha256(" ".join((*parts, *self.tokenizers.checksums)).encode()).hexdigest()
 
     @property
@@ -166,7 +162,7 @@ def save(
     card: str,
 ) -> None:
     """Write a model directory under a temporary name and put it in place whole; one that was there is replaced."""
-    with drafted(path) as draft:
+    with draft_directory(path) as draft:
         marked = replace(description, tokenizers=tokenizers.checksums)
         (draft / SETTINGS).write_text(settings.dump(marked), encoding="utf-8")
         save_file(dict(parameters), draft / PARAMETERS)
@@ -182,81 +178,12 @@ def save_task(
     files: Mapping[str, bytes] = MappingProxyType({}),
 ) -> None:
     """Write the model directory of a task, with what else it needs by name, such as a tokenizer."""
-    with drafted(path) as draft:
+    with draft_directory(path) as draft:
         (draft / SETTINGS).write_text(settings.dump(description), encoding="utf-8")
         save_file(dict(parameters), draft / PARAMETERS)
         for name, content in files.items():
             (draft / name).write_bytes(content)
         (draft / CARD).write_text(card, encoding="utf-8")
-
-
-@contextmanager
-def drafted(path: Path) -> Iterator[Path]:
-    """A temporary neighbour of `path` for files. At a normal end it takes that place, otherwise it vanishes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = _aside(path)
-    draft.mkdir()
-    try:
-        yield draft
-        for file in draft.iterdir():
-            sync(file)
-        sync(draft)
-        _replace(draft, path)
-    except BaseException:
-        recover(path)
-        raise
-
-
-def _replace(draft: Path, path: Path) -> None:
-    """Put a finished directory in place; the one that stood there goes only after the new one stands."""
-    old = _aside(path, "old")
-    if path.exists():
-        shutil.rmtree(old, ignore_errors=True)
-        path.rename(old)
-    draft.rename(path)
-    sync(path.parent)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def recover(path: Path) -> None:
-    """Put things in order after a writer was killed: the old directory back if the new one never came, drafts away."""
-    old = _aside(path, "old")
-    if old.is_dir() and not path.exists():
-        old.rename(path)
-    for draft in path.parent.glob(f".{path.name}.*"):
-        shutil.rmtree(draft, ignore_errors=True)
-
-
-def remove(path: Path) -> None:
-    """Remove a directory. It first steps aside, as one half removed would be taken for a damaged one."""
-    shutil.rmtree(path.rename(_aside(path)), ignore_errors=True)
-
-
-def _aside(path: Path, word: str = "") -> Path:
-    """A hidden neighbour that `recover` knows of."""
-    return path.with_name(f".{path.name}.{word or uuid.uuid4().hex[:8]}")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file under a temporary name and put it in place whole."""
-    draft = path.with_name(f".{path.name}")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        sync(draft)
-        draft.replace(path)
-        sync(path.parent)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-
-
-def sync(path: Path) -> None:
-    """Make sure that a file, or the names in a directory, are on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def read_parameters(path: Path) -> dict[str, NDArray[Any]]:

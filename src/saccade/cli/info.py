@@ -1,6 +1,5 @@
 """`saccade info`: what a model is."""
 
-import hashlib
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 from saccade import settings
 from saccade.cli.console import print_result
 from saccade.directory import CARD, PARAMETERS, ModelDirectory, TaskDirectory, holds_task
+from saccade.files import sha256_of
 
 
 def info(
@@ -25,13 +25,11 @@ def info(
     Example: `saccade info runs/en-de`
     """
     directory = TaskDirectory.open(model) if holds_task(model) else ModelDirectory.open(model)
-    with (directory.path / PARAMETERS).open("rb") as file:
-        checksum = hashlib.file_digest(file, "sha256").hexdigest()
     facts = {
         "path": str(directory.path),
         "num_parameters": directory.num_parameters,
         **(_vocabularies(directory) if isinstance(directory, ModelDirectory) else {}),
-        "sha256": checksum,
+        "sha256": sha256_of(directory.path / PARAMETERS),
     }
     print_result(tomli_w.dumps({**facts, **settings.table(directory.description)}))
     if (directory.path / CARD).is_file():

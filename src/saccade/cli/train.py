@@ -59,14 +59,14 @@ def fit(recipe: Recipe | TaskRecipe) -> bool:
     from saccade.cli.progress import Display
     from saccade.training import machine, processes
     from saccade.training.loop import Training
-    from saccade.training.run import Run, claimed
+    from saccade.training.run import Run, lock_run
 
     def prepare() -> None:
         Run.open(recipe)
         _prepare(recipe)
 
     device = machine.use(recipe.training.device, recipe.training.threads)
-    with processes.joined(device) as group, claimed(recipe.run) if group.is_first else nullcontext():
+    with processes.joined(device) as group, lock_run(recipe.run) if group.is_first else nullcontext():
         group.first(prepare)
         run, display = Run(recipe.run, recipe), Display(recipe.training)
         try:
