@@ -30,6 +30,7 @@ from saccade.models.captioner_settings import CaptionerSettings
 from saccade.models.pretrained import SIZE, EfficientNet
 from saccade.nn.images import D_EFFICIENT
 from saccade.search.settings import SearchSettings
+from saccade.text.languages import language_of
 from saccade.text.tokenizer import Tokenizer, TokenizerSettings
 from saccade.trace.trace import AttentionTrace, Picture
 from saccade.training.captions import CaptionLearner
@@ -53,7 +54,7 @@ class CaptionsLesson:
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """Learned from the captions; that of a finished model is put in its place."""
-        language = self.task.language.lower().split("-")[0]
+        language = language_of(self.task.language)
         chosen = TokenizerSettings(
             vocabulary=self.task.vocabulary, character_coverage=COVERAGE.get(language, 1.0), sampling=0.0
         )
