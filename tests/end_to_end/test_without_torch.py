@@ -9,7 +9,7 @@ import pytest
 def test_it_is_the_base_install(without_torch):
     code = """
 from importlib.util import find_spec
-base = "ctranslate2 numpy resvg_py rich sacrebleu safetensors sentencepiece typer zstandard"
+base = "ctranslate2 filelock numpy resvg_py rich sacrebleu safetensors sentencepiece typer zstandard"
 for name in base.split():
     __import__(name)
 for name in ("torch", "entmax", "jaxtyping", "babel", "tensorboardX", "matplotlib", "pytest"):
