@@ -11,7 +11,7 @@ from saccade import __version__
 def test_it_is_the_base_install(without_torch):
     code = """
 from importlib.util import find_spec
-base = "ctranslate2 numpy resvg_py rich sacrebleu safetensors sentencepiece typer zstandard"
+base = "ctranslate2 filelock numpy resvg_py rich sacrebleu safetensors sentencepiece typer zstandard"
 for name in base.split():
     __import__(name)
 for name in ("torch", "entmax", "jaxtyping", "babel", "tensorboardX", "matplotlib", "pytest"):

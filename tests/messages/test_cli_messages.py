@@ -375,9 +375,7 @@ def begun(saccade, trained: Path, tmp_path: Path) -> list[str | Path]:
     (tmp_path / "in.en").write_bytes(b"fox dog\ncat cat\n\xff\n")
     words = ["translate", "-m", trained / "run", tmp_path / "in.en", "-o", tmp_path / "out.de"]
     ended = saccade(*words)
-    assert ended.stderr.startswith(
-        f"{tmp_path}/out.de.part has the translations of 2 lines. The same command goes on from there.\nerror: "
-    )
+    assert re.match(rf"{tmp_path}/out\.de\.part .*2 lines.*same command.*\nerror: ", ended.stderr)
     (tmp_path / "in.en").write_bytes(b"fox dog\ncat cat\nbee ant\n")
     return words
 
@@ -385,10 +383,10 @@ def begun(saccade, trained: Path, tmp_path: Path) -> list[str | Path]:
 def test_a_job_gone_on_with_in_another_way(saccade, begun: list[str | Path], tmp_path: Path):
     part = tmp_path / "out.de.part"
     before = part.read_bytes()
-    assert message(saccade(*begun, "--beam", "2", "--split", "never")) == (
-        f'{part} was begun in another way, and one output must not mix two: split: "auto" -> "never"; search.beam: '
-        f"5 -> 2. Undo these changes to go on with it, or remove {part} to begin anew."
-    )
+    refused = message(saccade(*begun, "--beam", "2", "--split", "never"))
+    assert refused.startswith(f"{part} was made with other settings")
+    assert 'split: "auto" -> "never"; search.beam: 5 -> 2. Undo these changes' in refused
+    assert refused.endswith(f"or remove {part} to start over.")
     assert part.read_bytes() == before
 
 
@@ -404,19 +402,17 @@ def test_a_job_gone_on_with_by_another_model(saccade, begun: list[str | Path], t
 def test_a_job_gone_on_with_for_another_input(saccade, begun: list[str | Path], tmp_path: Path):
     part = tmp_path / "out.de.part"
     (tmp_path / "in.en").write_bytes(b"fox dog\ncat dog\nbee ant\n")
-    assert message(saccade(*begun)) == (
-        f"{part} has the translations of 2 lines, but the input does not begin with the same ones. Give the same input "
-        f"to go on with it, or remove {part} to begin anew."
-    )
+    refused = message(saccade(*begun))
+    assert refused.startswith(f"{part} holds the translations of 2 lines, but the input does not begin with the same")
+    assert refused.endswith(f"Give the same input to resume, or remove {part} to start over.")
 
 
 def test_a_job_whose_output_was_changed(saccade, begun: list[str | Path], tmp_path: Path):
     part = tmp_path / "out.de.part"
     os.truncate(part, 5)
-    assert message(saccade(*begun)) == (
-        f"{part} must have at least 23 bytes, but it has 5: it was changed since it was written. Put it back to go on "
-        f"with it, or remove {part} to begin anew."
-    )
+    refused = message(saccade(*begun))
+    assert refused.startswith(f"{part} must have at least 23 bytes, but it has 5")
+    assert refused.endswith(f"or remove {part} to start over.")
     part.unlink()
     assert saccade(*begun).code == 0, "as the message says"
 
@@ -424,22 +420,18 @@ def test_a_job_whose_output_was_changed(saccade, begun: list[str | Path], tmp_pa
 def test_a_part_of_someone_else(saccade, begun: list[str | Path], tmp_path: Path):
     part = tmp_path / "out.de.part"
     part.with_name("out.de.part.toml").unlink()
-    assert message(saccade(*begun)) == (
-        f"{part} exists already, and it is not known how it was made. Remove it or name another output; nothing was "
-        "translated."
-    )
+    refused = message(saccade(*begun))
+    assert refused.startswith(f"{part} exists already, and out.de.part.toml")
+    assert "is missing. Remove it or name another output" in refused
 
 
 def test_two_processes_for_one_output(saccade, begun: list[str | Path], tmp_path: Path):
-    import fcntl
+    from saccade.files import lock
 
-    part = tmp_path / "out.de.part"
-    with part.open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        assert message(saccade(*begun)) == (
-            f"Only one process at a time may write to {part}, but another one is at work there. Wait for it, or name "
-            "another output."
-        )
+    with lock(tmp_path / ".out.de.part.lock", AssertionError()):
+        refused = message(saccade(*begun))
+    assert f"one process at a time may write to {tmp_path}/out.de.part" in refused
+    assert "Wait for it, or name another output" in refused
     assert saccade(*begun).code == 0, "the lock is gone with its holder"
 
 
@@ -563,15 +555,15 @@ def test_an_output_directory_that_may_not_be_written(
 
 
 def test_a_run_that_another_training_is_writing_to(saccade, trained, tmp_path):
-    from saccade.training.run import claimed
+    from saccade.training.run import lock_run
 
     shutil.copytree(trained, tmp_path / "copy")
-    with claimed(tmp_path / "copy" / "run"):
+    with lock_run(tmp_path / "copy" / "run"):
         ended = saccade("train", tmp_path / "copy" / "recipe.toml")
     assert ended.code == 1
-    assert " ".join(ended.stderr.split()) == (
-        f"error: Only one training at a time may write to {tmp_path}/copy/run, but another one is at work there. Wait for it, interrupt it with Ctrl-C, or give this recipe a `run` directory of its own."
-    )
+    refused = " ".join(ended.stderr.split())
+    assert refused.startswith(f"error: Only one training at a time may write to {tmp_path}/copy/run")
+    assert "a `run` directory of its own" in refused
     assert saccade("train", tmp_path / "copy" / "recipe.toml").code == 0, "the lock is gone with its holder"
 
 

@@ -163,12 +163,12 @@ def test_a_rate_that_falls_in_a_line_binds_the_number_of_updates(recipe: Transla
 def test_what_was_lost_between_two_names_comes_back_and_drafts_go(recipe: TranslationRecipe):
     """Killed after the old directory had stepped aside and before the new one took its place."""
     path = Run.open(recipe).path
-    (path / ".model.old").mkdir()
-    (path / ".model.old" / "settings.toml").write_text("old", encoding="utf-8")
-    (path / ".model.0a1b2c3d").mkdir()
-    (path / "checkpoints" / ".update-00000020.0a1b2c3d").mkdir(parents=True)
-    (path / "checkpoints" / ".update-00000010.old").mkdir()
-    (path / ".recipe.toml").write_text("half", encoding="utf-8")
+    (path / ".model.0a1b2c3d4e5f.saccade-old").mkdir()
+    (path / ".model.0a1b2c3d4e5f.saccade-old" / "settings.toml").write_text("old", encoding="utf-8")
+    (path / ".model.1a1b2c3d4e5f.saccade-draft").mkdir()
+    (path / "checkpoints" / ".update-00000020.0a1b2c3d4e5f.saccade-draft").mkdir(parents=True)
+    (path / "checkpoints" / ".update-00000010.0a1b2c3d4e5f.saccade-old").mkdir()
+    (path / ".recipe.toml.0a1b2c3d4e5f.saccade-draft").write_text("half", encoding="utf-8")
     Run.open(recipe)
     assert sorted(entry.name for entry in path.iterdir()) == ["checkpoints", "model", "recipe.toml"]
     assert [entry.name for entry in (path / "checkpoints").iterdir()] == ["update-00000010"]

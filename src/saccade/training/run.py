@@ -8,15 +8,13 @@ tensorboard/     if asked for
 model/           the best model so far; at the end, the finished one
 """
 
-import fcntl
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from saccade import directory, settings
+from saccade import files, settings
 from saccade.errors import CheckpointError, SettingsError, TrainingError
 from saccade.recipe import Recipe
 from saccade.training import checkpoint
@@ -53,9 +51,10 @@ class Run:
                     refused,
                 )
         run.path.mkdir(parents=True, exist_ok=True)
-        directory.recover(run.model)
-        checkpoint.recover(run.checkpoints)
-        directory.write_text(stored, settings.dump(recipe))
+        files.recover(run.model)
+        files.recover(stored)
+        files.recover_all(run.checkpoints)
+        files.write_atomically(stored, settings.dump(recipe))
         return run
 
     @property
@@ -78,21 +77,15 @@ class Run:
 
 
 @contextmanager
-def claimed(path: Path) -> Iterator[None]:
-    """Keep all other trainings off a run directory. The lock is the system's: it leaves no file, and ends with us."""
+def lock_run(path: Path) -> Iterator[None]:
+    """Keep all other trainings off a run directory."""
     path.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise TrainingError(
-                f"Only one training at a time may write to {path}, but another one is at work there. Wait for it, "
-                "interrupt it with Ctrl-C, or give this recipe a `run` directory of its own."
-            ) from None
+    refusal = TrainingError(
+        f"Only one training at a time may write to {path}, but another one is running. Wait for it, interrupt it with "
+        "Ctrl-C, or give this recipe a `run` directory of its own."
+    )
+    with files.lock(path / ".lock", refusal):
         yield
-    finally:
-        os.close(handle)
 
 
 def _may_change(change: str, recipe: Recipe) -> bool:
