@@ -24,6 +24,7 @@ from safetensors.numpy import load, save_file
 
 from saccade import __version__, settings
 from saccade.errors import ModelError
+from saccade.fields import Positive
 from saccade.models.settings import ModelSettings, TransformerSettings
 from saccade.recipe import TaskModelSettings, TaskSettings
 from saccade.search.settings import SearchSettings
@@ -45,7 +46,7 @@ class Description:
     """Language it translates from."""
     target_language: str
     """Language it translates to."""
-    max_tokens: int
+    max_tokens: Positive
     """The longest source it was trained on, in tokens."""
     model: ModelSettings = field(default_factory=TransformerSettings)
     """What was trained."""

@@ -17,6 +17,7 @@ from saccade.data.tasks.facets_settings import FacetsSettings
 from saccade.data.tasks.glyphs_settings import GlyphsSettings
 from saccade.data.tasks.points_settings import PointsSettings
 from saccade.data.tasks.scenes_settings import ScenesSettings
+from saccade.fields import Changeable
 from saccade.models.captioner_settings import CaptionerSettings
 from saccade.models.coattention_settings import CoAttentionSettings
 from saccade.models.feature_map_settings import FeatureMapSettings
@@ -57,7 +58,7 @@ TaskModelSettings = (
 class Recipe:
     """The sections of a recipe file."""
 
-    run: Path
+    run: Changeable[Path]
     """Directory of the run: prepared corpus, checkpoints, metrics and the finished model."""
     data: DataSettings
     """Which files to learn from."""
@@ -67,7 +68,7 @@ class Recipe:
     """What is trained."""
     training: TrainingSettings = field(default_factory=TrainingSettings)
     """How it is trained."""
-    search: SearchSettings = field(default_factory=SearchSettings)
+    search: Changeable[SearchSettings] = field(default_factory=SearchSettings)
     """How the finished model translates unless told otherwise."""
 
     def __post_init__(self) -> None:
@@ -97,7 +98,7 @@ class Recipe:
 class TaskRecipe:
     """The sections of the recipe of a task."""
 
-    run: Path
+    run: Changeable[Path]
     """Directory of the run: checkpoints, metrics and the finished model."""
     task: TaskSettings
     """What is to be done, and the data that shows it."""
@@ -105,7 +106,7 @@ class TaskRecipe:
     """What is trained."""
     training: TrainingSettings = field(default_factory=TrainingSettings)
     """How it is trained. Batches are measured in examples, by `task.batch`."""
-    search: SearchSettings = field(default_factory=SearchSettings)
+    search: Changeable[SearchSettings] = field(default_factory=SearchSettings)
     """How a model that decodes searches unless told otherwise."""
 
     def __post_init__(self) -> None:

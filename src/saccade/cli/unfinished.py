@@ -127,8 +127,8 @@ def _resumed(part: Path, job: Job, lines: Lines) -> State:
     alike = replace(job, encoding_errors="strict") if state.job.encoding_errors == "strict" else job
     if changes := settings.differences(state.job, alike):
         raise OutputExists(
-            f"{part} was begun in another way, and one output must not mix two: {'; '.join(changes)}. Undo these "
-            f"changes to go on with it, {again}."
+            f"{part} was begun in another way, and one output must not mix two: {'; '.join(map(str, changes))}. "
+            f"Undo these changes to go on with it, {again}."
         )
     if size < state.output:
         raise DataError(

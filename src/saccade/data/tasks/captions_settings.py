@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
+
+from annotated_types import Interval
+
+from saccade.fields import Checked, Positive
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CaptionsSettings:
+class CaptionsSettings(Checked):
     """A folder of images, and what people said of them."""
 
     MODELS: ClassVar[tuple[str, ...]] = ("captioner",)
@@ -25,18 +29,9 @@ class CaptionsSettings:
     """The parameters of EfficientNet-Lite0, a safetensors file; docs/captions.md says how to get it."""
     features: Path
     """Directory for what the network makes of the images, computed once; about 125 kB an image."""
-    vocabulary: int = 3000
-    """Pieces of the subword vocabulary that is learned from the captions."""
+    vocabulary: Annotated[int, Interval(ge=5, le=1_000_000)] = 3000
+    """Pieces of the subword vocabulary that is learned from the captions, the 4 specials included."""
     lowercase: bool = True
     """Captions are learned and written in lower case."""
-    batch: int = 16
+    batch: Positive = 16
     """Images of a batch; each comes with all its captions."""
-
-    def __post_init__(self) -> None:
-        problems = []
-        if self.batch < 1:
-            problems.append(f"batch must be at least 1, not {self.batch}")
-        if self.vocabulary < 5:
-            problems.append(f"vocabulary must be at least 5 (4 are specials), not {self.vocabulary}")
-        if problems:
-            raise ValueError("; ".join(problems))
