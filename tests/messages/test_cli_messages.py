@@ -540,7 +540,10 @@ def test_an_output_directory_that_is_none(saccade, recipe: Path, trained: Path, 
         assert message(saccade(verb, recipe, "--set", f"run={tmp_path}/train.en/run")) == (
             f"The system refuses to read or write {tmp_path}/train.en/run: Not a directory. {REFUSED}"
         )
-    assert message(saccade("init", recipe)) == (f"The system refuses to read or write {recipe}: File exists. {REFUSED}")
+    files = ("--source", tmp_path / "train.en", "--target", tmp_path / "train.de")
+    assert message(saccade("init", recipe, *files)) == (
+        f"The system refuses to read or write {recipe}: File exists. {REFUSED}"
+    )
     out = tmp_path / "none/out.de"
     assert message(saccade("translate", "-m", trained / "run", trained / "train.en", "-o", out)) == (
         f"The system refuses to read or write {out}: No such file or directory. {REFUSED}"
