@@ -18,6 +18,7 @@ from safetensors.numpy import save_file
 
 from saccade import __version__, settings
 from saccade.errors import ModelError
+from saccade.fields import NotNegative
 from saccade.files import MANIFEST, Manifest, draft_directory, read_manifest, sha256_of, write_manifest
 from saccade.models.settings import TransformerSettings
 from saccade.parameters import count_parameters, read_parameters
@@ -53,7 +54,7 @@ class Description:
     """Version of saccade that wrote it."""
     directions: tuple[Direction, ...] = ()
     """What it translates; empty for a model of another task."""
-    max_tokens: int = 0
+    max_tokens: NotNegative = 0
     """The longest source it was trained on, in tokens; 0 for a model of another task."""
     task: AnyTaskSettings = field(default_factory=TranslationSettings)
     """What it has learned."""

@@ -129,8 +129,8 @@ def _resume(part: Path, job: Job, lines: Lines, report: Report) -> State:
     comparable = replace(job, encoding_errors="strict") if state.job.encoding_errors == "strict" else job
     if changes := settings.differences(state.job, comparable):
         raise OutputExists(
-            f"{part} was made with other settings, and one output must not mix two: {'; '.join(changes)}. Undo these "
-            f"changes to resume it, {restart}."
+            f"{part} was made with other settings, and one output must not mix two: {'; '.join(map(str, changes))}. "
+            f"Undo these changes to resume it, {restart}."
         )
     if size < state.output:
         raise DataError(

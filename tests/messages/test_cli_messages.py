@@ -269,7 +269,7 @@ def test_no_sound_checkpoint_left(saccade, run: Path):
 def test_other_settings_for_a_run(saccade, run: Path):
     told = message(saccade("train", run.parent / "recipe.toml", "--set", "model.d_model=64"))
     assert told == (
-        f"The run in {run} was started with other settings. Undo these changes to go on with it, or give the new recipe "
+        f"The run in {run} was started with other settings. Undo these changes to resume it, or give the new recipe "
         "a `run` directory of its own: model.d_model: 32 -> 64"
     )
 
@@ -339,9 +339,10 @@ def test_a_line_without_end(saccade, trained: Path, tmp_path: Path, monkeypatch:
 
 def test_settings_of_the_search_that_are_none(saccade, trained: Path):
     told = message(saccade("translate", "-m", trained / "run", "--set", "search.beem=3", "--set", "search.n_best=0"))
-    assert told == ("The command line: search.beem is not a setting, did you mean search.beam?")
+    assert "search.beem is not a setting, did you mean search.beam?" in told
+    assert "search.n_best must be from 1 to 10,000, not 0." in told
     assert message(saccade("translate", "-m", trained / "run", "--set", "search.n_best=9")) == (
-        "The command line: search: n_best must be between 1 and beam, which is 5, not 9"
+        "The command line: search: n_best must be at most beam, which is 5, not 9"
     )
     assert message(saccade("translate", "-m", trained / "run", "--set", "beam")) == (
         "The command line: --set beam does not give a setting a value. Write NAME=VALUE with the value as in TOML, for "
@@ -529,10 +530,13 @@ def test_a_run_directory_that_is_something_else(saccade, recipe: Path, tmp_path:
 
 def test_an_output_directory_that_is_none(saccade, recipe: Path, trained: Path, tmp_path: Path):
     for verb in ("prepare", "train"):
-        assert message(saccade(verb, recipe, "--set", "run=train.en/run")) == (
+        assert message(saccade(verb, recipe, "--set", f"run={tmp_path}/train.en/run")) == (
             f"The system refuses to read or write {tmp_path}/train.en/run: Not a directory. {REFUSED}"
         )
-    assert message(saccade("init", recipe)) == (f"The system refuses to read or write {recipe}: File exists. {REFUSED}")
+    files = ("--source", tmp_path / "train.en", "--target", tmp_path / "train.de")
+    assert message(saccade("init", recipe, *files)) == (
+        f"The system refuses to read or write {recipe}: File exists. {REFUSED}"
+    )
     out = tmp_path / "none/out.de"
     assert message(saccade("translate", "-m", trained / "run", trained / "train.en", "-o", out)) == (
         f"The system refuses to read or write {out}: No such file or directory. {REFUSED}"

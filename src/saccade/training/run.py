@@ -8,25 +8,16 @@ tensorboard/     if asked for
 model/           the best model so far; at the end, the finished one
 """
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from saccade import files, settings
+from saccade import __version__, files, settings
 from saccade.errors import CheckpointError, SettingsError, TrainingError
 from saccade.recipe import Recipe
 from saccade.training import checkpoint
 from saccade.training.checkpoint import Checkpoint
-
-MAY_CHANGE = re.compile(
-    r"run:|search\.|data\.(train\[\d+\]|valid)\.(source|target|file):|"
-    r"training\.(updates|max_skipped|validate_every|validation_\w+|patience|checkpoint_every|keep\w*|average|log_every|"
-    r"tensorboard|compile|shard|device|threads):"
-)
-"""Settings that a run may go on with changed: they do not alter what the updates so far have meant. Files may have been
-moved; whether they still hold the same corpus, its digest tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +34,18 @@ class Run:
         stored = run.path / "recipe.toml"
         if stored.is_file() and checkpoint.every(run.checkpoints):  # else nothing has been learned that could be lost
             before = Recipe.load(stored)
-            refused = [change for change in settings.differences(before, recipe) if not _may_change(change, recipe)]
-            if refused:
+            changes = [change for change in settings.differences(before, recipe) if not _may_change(change, recipe)]
+            if changes:
                 raise SettingsError(
-                    f"The run in {run.path} was started with other settings. Undo these changes to go on with it, "
+                    f"The run in {run.path} was started with other settings. Undo these changes to resume it, "
                     "or give the new recipe a `run` directory of its own",
-                    refused,
+                    [str(change) for change in changes],
                 )
         run.path.mkdir(parents=True, exist_ok=True)
         files.recover(run.model)
         files.recover(stored)
         files.recover_all(run.checkpoints)
-        files.write_atomically(stored, settings.dump(recipe))
+        files.write_atomically(stored, f'saccade = "{__version__}"\n{settings.dump(recipe)}')
         return run
 
     @property
@@ -88,8 +79,9 @@ def lock_run(path: Path) -> Iterator[None]:
         yield
 
 
-def _may_change(change: str, recipe: Recipe) -> bool:
-    """A rate that falls in a line to the last update depends on how many there are, from the first one on."""
-    if recipe.training.schedule == "linear" and change.startswith("training.updates:"):
-        return False
-    return MAY_CHANGE.match(change) is not None
+def _may_change(change: settings.Difference, recipe: Recipe) -> bool:
+    """A linear schedule depends on the number of updates from the first one on.
+
+    Files may move: the digest of the corpus tells whether they still hold the same.
+    """
+    return change.may_change and not (recipe.training.schedule == "linear" and change.path == "training.updates")
