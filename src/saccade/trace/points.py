@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade.markup import tag
 from saccade.trace.canvas import EMPTY, FAINT, PALE, STRONG, Canvas
 from saccade.trace.labels import label
 from saccade.trace.svg import LONGEST_TITLE, head_line
@@ -26,13 +27,13 @@ def points_svg(
     x, y = (MARGIN + SIDE * points[:, 0]).round(1), (MARGIN + SIDE * (1 - points[:, 1])).round(1)
     canvas, title = Canvas(), label(title, LONGEST_TITLE)
     canvas.style(STYLE)
-    canvas.rect(0, 0, SIDE + 2 * MARGIN, SIDE + 2 * MARGIN, f'rx="6" fill="{EMPTY}"')
+    canvas.rect(0, 0, SIDE + 2 * MARGIN, SIDE + 2 * MARGIN, rx=6, fill=EMPTY)
     for chosen, name in ((right, "right"), (order, "way")):
         corners = " ".join(f"{x[at]:g},{y[at]:g}" for at in chosen)
-        canvas.add(f'<polygon class="{name}" points="{corners}"/>')
+        canvas.add(tag("polygon", class_=name, points=corners))
     for at, (across, down) in enumerate(zip(x, y, strict=True)):
         words = f"{at + 1}: ({points[at, 0]:.2f}, {points[at, 1]:.2f})"
-        canvas.add(f'<circle class="point" cx="{across:g}" cy="{down:g}" r="4"><title>{words}</title></circle>')
+        canvas.add(tag("circle", tag("title", words), class_="point", cx=across, cy=down, r=4))
     for step, at in enumerate(order, start=1):
         canvas.text(x[at] + 7, y[at] - 6, str(step), "quiet")
     caption = f"{len(order)} of {len(points)} points"
