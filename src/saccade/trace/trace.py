@@ -1,6 +1,7 @@
 """What a model attended to while it read and wrote: weights of each layer and head, and the tokens they lie between."""
 
 import re
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -64,6 +65,9 @@ class Layer:
     @property
     def num_heads(self) -> int:
         return len(self.weights)
+
+    def __repr__(self) -> str:
+        return f"<Layer {self.name}, {self.kind}: {' × '.join(map(str, self.weights.shape))}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -169,6 +173,11 @@ class AttentionTrace:
         chosen = self.of(kind) if layers is None else [self._chosen(at, kind)[0] for at in layers]
         kept = chosen if heads is None else [replace(layer, weights=layer.weights[list(heads)]) for layer in chosen]
         return replace(self, layers=tuple(kept))
+
+    def __repr__(self) -> str:
+        sides = (reprlib.repr(side.text) if side.text else f"{len(side)} tokens" for side in (self.source, self.target))
+        held = (f"{kind} ({len(self.of(kind))} layers of {self.of(kind)[0].num_heads} heads)" for kind in self.kinds)
+        return f"<AttentionTrace {' → '.join(sides)}: {', '.join(held)}>"
 
     def _repr_html_(self) -> str:
         """How a notebook shows it: as the interactive page."""
