@@ -22,7 +22,7 @@ KOREAN = {"ko", "kor"}
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class CorpusScore:
     """One corpus score; `signature` says how it was computed, in sacreBLEU's words."""
 
     name: str
@@ -32,13 +32,6 @@ class Score:
     """Where it would lie for other sentences of the same kind, if that was asked for."""
     p_value: float | None = None
     """How likely chance alone makes it differ so much from the first system's; None for that one."""
-
-
-def corpus_scores(hypotheses: Sequence[str], references: Sequence[str], *, language: str) -> list[Score]:
-    """BLEU, chrF2 and TER of raw, detokenised text in `language`, the target language."""
-    check(hypotheses, references)
-    warn_of_tokenized(hypotheses, references)
-    return [_score(metric, hypotheses, references) for metric in metrics(language).values()]
 
 
 def metrics(language: str) -> dict[str, "Metric"]:
@@ -58,7 +51,7 @@ def metrics(language: str) -> dict[str, "Metric"]:
 def bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> float:
     """BLEU alone, as validation watches it."""
     check(hypotheses, references)
-    return _score(_bleu(language), hypotheses, references).value
+    return float(_bleu(language).corpus_score(hypotheses, [references]).score)
 
 
 def bleu_tokenization(language: str) -> str:
@@ -87,11 +80,6 @@ def _bleu(language: str) -> "BLEU":
 
     # force switches off sacreBLEU's own warning; warn_of_tokenized gives it where it is justified.
     return BLEU(tokenize=bleu_tokenization(language), force=True)
-
-
-def _score(metric: "Metric", hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-    score = metric.corpus_score(hypotheses, [references])
-    return Score(score.name, score.score, metric.get_signature().format())
 
 
 def check(hypotheses: Sequence[str], references: Sequence[str]) -> None:

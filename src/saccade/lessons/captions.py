@@ -23,7 +23,7 @@ from saccade.data.tasks.captions_settings import CaptionsSettings
 from saccade.directory import TaskDescription, save_task
 from saccade.engines.captions import CaptionEngine, caption_trace
 from saccade.evaluation.captions import bare, caption_bleu
-from saccade.evaluation.scores import Score
+from saccade.evaluation.scores import CorpusScore
 from saccade.lessons.generated import evaluating
 from saccade.models.captioner import AnyCaptioner, captioner
 from saccade.models.captioner_settings import CaptionerSettings
@@ -207,7 +207,7 @@ class CaptionsLesson:
         found = [each[0] for batch in self._batches(images) for each in engine.describe(batch.images, search)]
         return [self.tokenizer.decode(each.ids) for each in found]
 
-    def _bleu(self, said: Sequence[str], images: Sequence[int], change: Callable[[str], str] = str) -> Score:
+    def _bleu(self, said: Sequence[str], images: Sequence[int], change: Callable[[str], str] = str) -> CorpusScore:
         known = [[change(text) for text in self.valid[image].captions] for image in images]
         return caption_bleu([change(text) for text in said], known, language=self.task.language)
 

@@ -10,7 +10,7 @@ from saccade.evaluation.page.cards import cards
 from saccade.evaluation.page.charts import Bar, Bars, bar_chart, colour, histogram, scatter, strip
 from saccade.evaluation.page.templates import LABELS, both, part, with_labels
 from saccade.evaluation.report import Report, System
-from saccade.evaluation.scores import Score
+from saccade.evaluation.scores import CorpusScore
 from saccade.evaluation.significance import SURE
 from saccade.evaluation.words import words
 from saccade.markup import Markup, fill_page, join, tag, web_file
@@ -88,7 +88,7 @@ def _scores(report: Report, keys: Sequence[Markup]) -> Markup:
     return join(*rows)
 
 
-def _score_cell(score: Score, scale: tuple[float, float], number: int) -> Markup:
+def _score_cell(score: CorpusScore, scale: tuple[float, float], number: int) -> Markup:
     assert score.interval is not None
     lower, upper, p = score.interval.lower, score.interval.upper, ""
     if score.p_value is not None:
@@ -211,7 +211,7 @@ def _label(bucket: Bucket, element: str = "span") -> Markup | str:
     return both(bucket.label, element) if bucket.label in LABELS else bucket.label
 
 
-def _scale(scores: Sequence[Score]) -> tuple[float, float]:
+def _scale(scores: Sequence[CorpusScore]) -> tuple[float, float]:
     """From the lowest to the highest end of the intervals, with some room."""
     ends = [
         end for score in scores if score.interval for end in (score.interval.lower, score.interval.upper, score.value)
@@ -224,7 +224,7 @@ def _differences(first: System, other: System) -> list[float]:
     return [b.chrf - a.chrf for a, b in zip(first.sentences, other.sentences, strict=True)]
 
 
-def _figures(score: Score | BucketScore) -> dict[str, str]:
+def _figures(score: CorpusScore | BucketScore) -> dict[str, str]:
     assert score.interval is not None
     return {"value": f"{score.value:.2f}", "margin": f"{score.interval.margin:.2f}"}
 
