@@ -57,7 +57,7 @@ def test_links_and_their_report(translator: Translator):
     gold = [Gold.of([(0, 0), (1, 1)]), Gold.of([]), Gold.of([(0, 0)])]
     pairs = SentencePairs([["cat", "lion"], [], ["bee"]], [["Katze", "Löwe"], ["Hund"], ["Biene"]], gold)
     found = align(translator, pairs, threshold=0.0)
-    assert found.links == [[(0, 0), (0, 1), (1, 0), (1, 1)], [], [(0, 0)]]
+    assert [sorted(links) for links in found.links] == [[(0, 0), (0, 1), (1, 0), (1, 1)], [], [(0, 0)]]
     report = found.report()
     assert (report.scores.recall, report.scores.num_links) == (1.0, 5)
     assert report.to_json()["this_model"]["precision"] == pytest.approx(3 / 5)
