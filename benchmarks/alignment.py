@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.alignment_text import GOLD, HAN
-from saccade.aligner import align
+from saccade.aligner import weigh_words
 from saccade.evaluation.alignment import Aligned, choose, diagonal, difference, score
 from saccade.trace import pharaoh
-from saccade.trace.alignment import Link, Reading, flipped, shares, symmetrise
+from saccade.trace.alignment import HeadSelection, Link, flipped, shares, symmetrise
 from saccade.trace.pharaoh import Gold
 from saccade.trace.trace import Matrix
 from saccade.translator import load
@@ -121,8 +121,8 @@ def _spans(parts: list[str]) -> list[tuple[int, int]]:
     return [(end - len(part), end) for part, end in zip(parts, ends, strict=True)]
 
 
-def read_links(pairs: Sequence[Aligned], reading: Reading) -> Links:
-    return [pair.links(reading) for pair in pairs]
+def read_links(pairs: Sequence[Aligned], selection: HeadSelection) -> Links:
+    return [pair.links(selection) for pair in pairs]
 
 
 @dataclass(frozen=True)
@@ -135,11 +135,11 @@ class Attention:
     """eflomal's links of the held-out sentences."""
     gold: list[Gold]
 
-    def readings(self) -> dict[str, Reading]:
+    def head_selections(self) -> dict[str, HeadSelection]:
         dev = int(DEV * len(self.gold))
         return {
-            "heads by eflomal": choose(self.held_out, self.statistical)[0].reading,
-            "heads by gold, other sentences": choose(self.measured[:dev], self.gold[:dev])[0].reading,
+            "heads by eflomal": choose(self.held_out, self.statistical)[0].selection,
+            "heads by gold, other sentences": choose(self.measured[:dev], self.gold[:dev])[0].selection,
         }
 
 
@@ -179,22 +179,22 @@ def attention(
     """The links of the model, and with another of the opposite direction those of both, by how heads were chosen."""
     forward = load(model)
     one = Attention(
-        align(forward, sentences.sources, sentences.targets),
-        align(forward, held_out.sources, held_out.targets),
+        weigh_words(forward, sentences.sources, sentences.targets),
+        weigh_words(forward, held_out.sources, held_out.targets),
         statistical,
         gold,
     )
-    found = {f"attention, {name}: {how}": read_links(one.measured, how) for name, how in one.readings().items()}
+    found = {f"attention, {name}: {how}": read_links(one.measured, how) for name, how in one.head_selections().items()}
     if reverse is None:
         return found
     backward = load(reverse)
     other = Attention(
-        align(backward, sentences.targets, sentences.sources),
-        align(backward, held_out.targets, held_out.sources),
+        weigh_words(backward, sentences.targets, sentences.sources),
+        weigh_words(backward, held_out.targets, held_out.sources),
         [line.flipped() for line in statistical],
         [line.flipped() for line in gold],
     )
-    for (name, first), second in zip(one.readings().items(), other.readings().values(), strict=True):
+    for (name, first), second in zip(one.head_selections().items(), other.head_selections().values(), strict=True):
         pair = read_links(one.measured, first), [flipped(line) for line in read_links(other.measured, second)]
         found[f"reverse attention, {name}: {second}"] = pair[1]
         for method in ("grow-diag", "intersection"):

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from saccade.aligner import align
+from saccade.aligner import SentencePairs, align, weigh_words
 from saccade.errors import DataError
-from saccade.trace.alignment import Reading
+from saccade.trace.alignment import HeadSelection
+from saccade.trace.pharaoh import Gold
 from saccade.translator import Translator, load
 
 
@@ -21,13 +22,13 @@ def test_the_weights_are_those_of_the_translation_itself(translator: Translator)
     translation = translator.translate("cat lion", attention=True)
     assert translation.attention is not None
     assert translation.text == "Katze Löwe"
-    (pair,) = align(translator, [["cat", "lion"]], [["Katze", "Löwe"]])
-    for reading in (Reading(), Reading(((0, 1),)), Reading(rows="reads")):
-        assert pair.weights(reading) == pytest.approx(reading.weights(translation.attention)[:2, :2], abs=1e-5)
+    (pair,) = weigh_words(translator, [["cat", "lion"]], [["Katze", "Löwe"]])
+    for selection in (HeadSelection(), HeadSelection(((0, 1),)), HeadSelection(rows="reads")):
+        assert pair.weights(selection) == pytest.approx(selection.weights(translation.attention)[:2, :2], abs=1e-5)
 
 
 def test_a_word_in_pieces_gets_their_sum_and_gives_their_mean(translator: Translator):
-    (pair,) = align(translator, [["catdog", "fox"]], [["Hund", "KatzeFuchs"]])
+    (pair,) = weigh_words(translator, [["catdog", "fox"]], [["Hund", "KatzeFuchs"]])
     source, target = pair.trace.source.tokens, pair.trace.target.tokens
     assert (len(source) > 3, len(target) > 3) == (True, True), "in pieces"
     weights = pair.trace.matrix()
@@ -35,17 +36,38 @@ def test_a_word_in_pieces_gets_their_sum_and_gives_their_mean(translator: Transl
     expected = [
         [part[:, :columns].sum(axis=1).mean(), part[:, columns].mean()] for part in (weights[:1], weights[1:rows])
     ]
-    assert pair.weights(Reading()) == pytest.approx(np.array(expected))
+    assert pair.weights(HeadSelection()) == pytest.approx(np.array(expected))
 
 
 def test_company_changes_nothing(translator: Translator):
     sources, targets = [["ant"], ["bee", "cat", "dog"]], [["Ameise"], ["Biene", "Katze"]]
-    together = align(translator, sources, targets)
-    alone = [align(translator, [source], [target])[0] for source, target in zip(sources, targets, strict=True)]
+    together = weigh_words(translator, sources, targets)
+    alone = [weigh_words(translator, [source], [target])[0] for source, target in zip(sources, targets, strict=True)]
     for one, other in zip(together, alone, strict=True):
-        assert one.weights(Reading()) == pytest.approx(other.weights(Reading()), abs=1e-6)
+        assert one.weights(HeadSelection()) == pytest.approx(other.weights(HeadSelection()), abs=1e-6)
 
 
 def test_an_empty_side_is_refused(translator: Translator):
     with pytest.raises(DataError, match="Both sides of a pair must have words, but one side of pair 2 has none"):
-        align(translator, [["ant"], ["bee"]], [["Ameise"], []])
+        weigh_words(translator, [["ant"], ["bee"]], [["Ameise"], []])
+
+
+def test_links_and_their_report(translator: Translator):
+    """Without gold there is nothing to report; a blank side has no links, and keeps its place."""
+    gold = [Gold.of([(0, 0), (1, 1)]), Gold.of([]), Gold.of([(0, 0)])]
+    pairs = SentencePairs([["cat", "lion"], [], ["bee"]], [["Katze", "Löwe"], ["Hund"], ["Biene"]], gold)
+    found = align(translator, pairs, threshold=0.0)
+    assert [sorted(links) for links in found.links] == [[(0, 0), (0, 1), (1, 0), (1, 1)], [], [(0, 0)]]
+    report = found.report()
+    assert (report.scores.recall, report.scores.num_links) == (1.0, 5)
+    assert report.to_json()["this_model"]["precision"] == pytest.approx(3 / 5)
+    with pytest.raises(DataError, match="these pairs have none"):
+        align(translator, SentencePairs(pairs.sources, pairs.targets)).report()
+
+
+def test_heads_are_selected_or_chosen_but_not_both(translator: Translator):
+    pairs = SentencePairs([["cat"]], [["Katze"]])
+    with pytest.raises(DataError, match="either selected or chosen"):
+        align(translator, pairs, selection=HeadSelection(), choose_on=pairs)
+    with pytest.raises(DataError, match="known links"):
+        align(translator, pairs, choose_on=pairs)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saccade import recipe
+from saccade import Recipe
 from saccade.data.settings import CorpusSettings
 from saccade.errors import DataError, SettingsError
 from saccade.starter import FEWEST_PAIRS, MAX_EPOCHS, CorpusSize, measure_corpus, plan_training, starter_recipe
@@ -105,7 +105,7 @@ def test_languages_are_taken_from_names(names: tuple[str, str], languages: tuple
     source, target = write_pair(tmp_path, *names)
     text, plan = starter_recipe(directory=tmp_path, source=source, target=target)
     (tmp_path / "recipe.toml").write_text(text, "utf-8")
-    data = recipe.load(tmp_path / "recipe.toml").data
+    data = Recipe.load(tmp_path / "recipe.toml").data
     assert (data.source_language, data.target_language) == languages
     assert plan.pairs == 450
 

@@ -44,7 +44,7 @@ class Translation:
         """
         if self.attention is None:
             return None
-        heard = alignment.Reading().weights(self.attention)
+        heard = alignment.HeadSelection().weights(self.attention)
         source, target = (_word_shares(side) for side in (self.attention.source, self.attention.target))
         return tuple(alignment.links(alignment.between_words(heard, source, target)))
 

@@ -15,7 +15,7 @@ from saccade.evaluation.alignment import (
     error_rate,
     score,
 )
-from saccade.trace.alignment import Reading, flipped
+from saccade.trace.alignment import HeadSelection, flipped
 from saccade.trace.pharaoh import Gold
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
 
@@ -128,10 +128,10 @@ def test_the_best_reading_is_found():
         pairs.append(aligned(list(noise[:2]), [noise[2], shifted(order, 4)]))
         gold.append(Gold.of((int(source), target) for target, source in enumerate(order)))
     best, *others = choose(pairs, gold)
-    assert best.reading == Reading(((1, 1),), "reads")
+    assert best.selection == HeadSelection(((1, 1),), "reads")
     assert (best.name, best.error_rate) == ("layer 2, head 2", 0)
     assert all(other.error_rate > 0 for other in others if other.name != best.name)
-    assert [pair.links(best.reading) for pair in pairs] == [
+    assert [pair.links(best.selection) for pair in pairs] == [
         [(source, target) for target, source in enumerate(np.argmax(pair.trace.of()[1].weights[1][1:], axis=1))]
         for pair in pairs
     ]
@@ -141,12 +141,12 @@ def test_balance_is_chosen_where_a_word_attracts_everybody():
     """Every target word looks at the last source word most, and next at its own."""
     weights = 0.4 * np.eye(4)[[0, 1, 2, 3]] + [0, 0, 0.6, 0]
     best = choose([aligned([weights])], [Gold.of([(0, 0), (1, 1), (2, 2)])])[0]
-    assert (best.reading.balanced, best.reading.rows, best.error_rate) == (True, "predicts", 0)
+    assert (best.selection.balanced, best.selection.rows, best.error_rate) == (True, "predicts", 0)
 
 
 def test_among_equals_the_simplest():
     both = [np.eye(4), np.eye(4)]
-    assert choose([aligned(both, both)], [Gold.of([(0, 0), (1, 1), (2, 2)])])[0].reading == Reading()
+    assert choose([aligned(both, both)], [Gold.of([(0, 0), (1, 1), (2, 2)])])[0].selection == HeadSelection()
 
 
 def test_agreement_finds_the_layers_that_know_without_a_gold():
@@ -158,9 +158,14 @@ def test_agreement_finds_the_layers_that_know_without_a_gold():
         forward.append(aligned([noise[0]], [shifted(list(order), 5)]))
         backward.append(aligned([shifted(list(np.argsort(order)), 5)], [noise[1]]))
     there, back = choose_by_agreement(forward, backward)
-    assert (there[0].reading, back[0].reading) == (Reading(((1, 0),), "reads"), Reading(((0, 0),), "reads"))
+    assert (there[0].selection, back[0].selection) == (
+        HeadSelection(((1, 0),), "reads"),
+        HeadSelection(((0, 0),), "reads"),
+    )
     for one, other in zip(forward, backward, strict=True):
-        assert one.links(there[0].reading) == sorted(flipped(other.links(back[0].reading)), key=lambda pair: pair[1])
+        assert one.links(there[0].selection) == sorted(
+            flipped(other.links(back[0].selection)), key=lambda pair: pair[1]
+        )
 
 
 # -- messages --

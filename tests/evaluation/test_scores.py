@@ -9,7 +9,7 @@ import pytest
 
 from saccade.errors import DataError
 from saccade.evaluation import scores
-from saccade.evaluation.scores import Score, bleu, bleu_tokenization, check, metrics, warn_of_tokenized
+from saccade.evaluation.scores import CorpusScore, bleu, bleu_tokenization, check, metrics, warn_of_tokenized
 
 GERMAN = [
     "Ein Hund rennt über die nasse Wiese.",
@@ -25,10 +25,10 @@ CHINESE = ["一只狗在草地上奔跑。", "两个孩子在海边玩。"]
 CHINESE_REFERENCE = ["一只狗在湿草地上跑。", "两个孩子在沙滩上玩耍。"]
 
 
-def all_scores(hypotheses: list[str], references: list[str], language: str) -> dict[str, Score]:
+def all_scores(hypotheses: list[str], references: list[str], language: str) -> dict[str, CorpusScore]:
     """Every metric of the language, by its name."""
     return {
-        name: Score(name, metric.corpus_score(hypotheses, [references]).score, metric.get_signature().format())
+        name: CorpusScore(name, metric.corpus_score(hypotheses, [references]).score, metric.get_signature().format())
         for name, metric in metrics(language).items()
     }
 

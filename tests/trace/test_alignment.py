@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from saccade.errors import SaccadeError
 from saccade.trace.alignment import (
+    HeadSelection,
     Method,
-    Reading,
     balanced,
     between_words,
     flipped,
+    head_selections,
     links,
     links_above,
     parse_heads,
-    readings,
     shares,
     symmetrise,
 )
@@ -103,31 +103,37 @@ def test_two_directions_that_agree_are_left_alone(both: set):
 def test_a_reading_averages_its_heads():
     rng = np.random.default_rng(1)
     first, second = rng.random((2, 3, 4)), rng.random((2, 3, 4))
-    found = Reading(((0, 1), (1, 0))).weights(trace(first, second))
+    found = HeadSelection(((0, 1), (1, 0))).weights(trace(first, second))
     assert found == pytest.approx((first[1] + second[0]) / 2)
-    assert Reading().weights(trace(first, second)) == pytest.approx((first.mean(0) + second.mean(0)) / 2)
+    assert HeadSelection().weights(trace(first, second)) == pytest.approx((first.mean(0) + second.mean(0)) / 2)
 
 
 def test_the_row_that_reads_a_token_comes_after_the_one_that_predicts_it():
     weights = np.array([[[0.7, 0.3], [0.4, 0.6], [0.1, 0.9]]])
-    assert Reading(rows="predicts").weights(trace(weights)).tolist() == weights[0].tolist()
-    assert Reading(rows="reads").weights(trace(weights)).tolist() == [[0.4, 0.6], [0.1, 0.9], [0.0, 0.0]]
+    assert HeadSelection(rows="predicts").weights(trace(weights)).tolist() == weights[0].tolist()
+    assert HeadSelection(rows="reads").weights(trace(weights)).tolist() == [[0.4, 0.6], [0.1, 0.9], [0.0, 0.0]]
 
 
 def test_all_that_is_worth_trying():
     one, two = np.full((1, 2, 2), 0.5), np.full((2, 2, 2), 0.5)
-    assert [name for name, reading in readings(trace(one)) if reading == Reading(reading.heads)] == ["layer 1"]
-    found = [name for name, reading in readings(trace(two, two)) if reading == Reading(reading.heads)]
+    assert [name for name, selection in head_selections(trace(one)) if selection == HeadSelection(selection.heads)] == [
+        "layer 1"
+    ]
+    found = [
+        name for name, selection in head_selections(trace(two, two)) if selection == HeadSelection(selection.heads)
+    ]
     assert found[:3] == ["all layers", "layer 1", "layer 2"]
     assert found[3:] == ["layer 1, head 1", "layer 1, head 2", "layer 2, head 1", "layer 2, head 2"]
-    assert len({reading for _, reading in readings(trace(two, two))}) == 4 * len(found), "rows, and balance"
+    assert len({selection for _, selection in head_selections(trace(two, two))}) == 4 * len(found), "rows, and balance"
 
 
 def test_heads_are_written_as_they_are_read():
     assert parse_heads("all") is None
     for heads in ("1:1", "2:1,2:3"):
-        assert str(Reading(parse_heads(heads), "reads", balanced=True)) == f"--heads {heads} --rows reads --balance"
-    assert str(Reading()) == "--heads all --rows predicts"
+        assert (
+            str(HeadSelection(parse_heads(heads), "reads", balanced=True)) == f"--heads {heads} --rows reads --balance"
+        )
+    assert str(HeadSelection()) == "--heads all --rows predicts"
 
 
 @pytest.mark.parametrize("text", ["", "1", "0:1", "1:0", "1:2:3", "a:b", "1:1,"])

@@ -91,3 +91,14 @@ def test_asking_for_what_is_not_there_says_what_is():
     for head in (-1, 2):
         with pytest.raises(SaccadeError, match=f"There are 2 heads, counted from 0, but head {head} was asked for"):
             trace().matrix(head=head)
+
+
+def test_its_repr_is_short_whatever_it_holds():
+    text = "a dog " * 100
+    layers = tuple(Layer(f"decoder.{at}.cross_attention", "cross", np.full((8, 60, 70), 0.1)) for at in range(6))
+    trace = AttentionTrace(source=Tokens(("a",) * 70, text), target=Tokens(("b",) * 60), layers=layers)
+    assert len(repr(trace)) < 150
+    assert "a dog" in repr(trace)
+    assert "60 tokens" in repr(trace)
+    assert "cross (6 layers of 8 heads)" in repr(trace)
+    assert repr(layers[2]) == "<Layer decoder.2.cross_attention, cross: 8 × 60 × 70>"

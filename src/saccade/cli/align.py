@@ -1,8 +1,7 @@
 """`saccade align`: which words of two sentences belong together, and how well that is known."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,31 +9,25 @@ import typer
 
 from saccade.cli.console import note, print_result, stdout, table
 from saccade.cli.options import ModelPath
-from saccade.errors import DataError, OutputExists
-from saccade.text.formats.opening import open_text
-from saccade.text.normalize import normalize
+from saccade.errors import OutputExists
 
 if TYPE_CHECKING:
-    from saccade.evaluation.alignment import Aligned, AlignmentScore, Tried
-    from saccade.trace.alignment import Link, Method, Reading
-    from saccade.trace.pharaoh import Gold
-
-Readings = tuple["Reading", "Reading | None"]
+    from saccade.aligner import AlignmentReport
+    from saccade.evaluation.alignment import AlignmentScore, Tried
 
 
 def align(
     model: ModelPath,
     source: Annotated[
         Path,
-        typer.Option(
-            "--source",
-            "-s",
-            help="Sentences in the model's source language, one a line, with blanks between words.",
+        typer.Argument(
+            metavar="SOURCE",
+            help="Sentences in the model's source language, one per line, with blanks between words.",
             show_default=False,
         ),
     ],
     target: Annotated[
-        Path, typer.Option("--target", "-t", help="Their translations, in the same form.", show_default=False)
+        Path, typer.Argument(metavar="TARGET", help="Their translations, in the same form.", show_default=False)
     ],
     reverse: Annotated[
         Path | None,
@@ -107,9 +100,9 @@ def align(
     with known links (`--choose`), or by the agreement of two models (`--reverse`). With `--gold`, precision, recall and
     the alignment error rate.
 
-    Examples: `saccade align --model runs/en-de --source a.en --target a.de > a.links`
+    Examples: `saccade align --model runs/en-de a.en a.de > a.links`
 
-    `saccade align -m runs/en-de -s a.en -t a.de --choose dev.en dev.de dev.gold --gold a.gold`
+    `saccade align -m runs/en-de a.en a.de --choose dev.en dev.de dev.gold --gold a.gold`
     """
     if (heads or rows or balance) and (choose or reverse):
         raise typer.BadParameter("--heads, --rows and --balance say what --choose or --reverse would find out")
@@ -117,163 +110,45 @@ def align(
         raise typer.BadParameter("--json prints scores, which need --gold")
     if output is not None and output.exists():
         raise OutputExists(f"{output} exists already. Remove it or name another file; nothing was aligned.")
+    from saccade.aligner import SentencePairs
+    from saccade.aligner import align as find_links
     from saccade.trace import pharaoh
-    from saccade.trace.alignment import Reading, parse_heads
+    from saccade.trace.alignment import HeadSelection, parse_heads
+    from saccade.translator import load
 
-    measured = Pairs.read(source, target, gold, flip)
-    held_out = None if choose is None else Pairs.read(*choose, flip)
-    models = _Models.load(model, reverse, method, threshold)
-    known = models.weigh(measured)
-    if held_out is not None:
-        readings = models.chosen_on(held_out)
-    elif reverse is not None:
-        readings = models.chosen_by_agreement(known)
-    else:
-        readings = Reading(parse_heads(heads or "all"), rows or "predicts", balance), None
+    pairs = SentencePairs.read(source, target, gold, flip=flip)
+    held_out = None if choose is None else SentencePairs.read(*choose, flip=flip)
+    for remark in (*pairs.remarks, *(held_out.remarks if held_out else ())):
+        note(f"{remark}; skipped")
+    given = HeadSelection(parse_heads(heads or "all"), rows or "predicts", balance)
+    found = find_links(
+        load(model),
+        pairs,
+        selection=None if choose or reverse else given,
+        choose_on=held_out,
+        reverse=None if reverse is None else load(reverse),
+        method=method,
+        threshold=threshold,
+    )
     if choose or reverse:
-        note("Chosen: " + "; and for the reverse model ".join(str(reading) for reading in readings if reading))
-    found = measured.spread(models.links(known, readings))
-    lines = "".join(pharaoh.write(links) + "\n" for links in found)
+        selections = (str(selection) for selection in (found.selection, found.reverse_selection) if selection)
+        note("Chosen: " + "; and for the reverse model ".join(selections))
+    lines = "".join(pharaoh.write(links) + "\n" for links in found.links)
     if output is not None:
         output.write_text(lines, encoding="utf-8", newline="\n")
-    if measured.gold is not None:
-        _report(measured, measured.gold, found, known, as_json)
+    if gold is not None and as_json:
+        print_result(json.dumps(found.report().to_json(), indent=1))
+    elif gold is not None:
+        _print_report(found.report())
     elif output is None:
         print_result(lines.removesuffix("\n"))
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """Sentence pairs in words, and perhaps their true links."""
-
-    sources: list[list[str]]
-    targets: list[list[str]]
-    gold: "list[Gold] | None"
-
-    @classmethod
-    def read(cls, source: Path, target: Path, gold: Path | None, flip: bool) -> "Pairs":
-        from saccade.trace import pharaoh
-
-        sources, targets = ([line.split() for line in open_text(path)] for path in (source, target))
-        if len(sources) != len(targets):
-            raise DataError(
-                f"{source} has {len(sources)} lines but {target} has {len(targets)}. Line n of one must translate "
-                "line n of the other; find the line that is missing or was split in two."
-            )
-        if not sources:
-            raise DataError(f"{source} must hold at least one sentence, but it is empty.")
-        if gold is None:
-            return cls(sources, targets, None)
-        known = pharaoh.read(open_text(gold), origin=str(gold))
-        if flip:
-            known = [line.flipped() for line in known]
-        sizes = [(len(one), len(other)) for one, other in zip(sources, targets, strict=True)]
-        known, remarks = pharaoh.within(known, sizes, origin=str(gold))
-        for remark in remarks:
-            note(f"{remark}; left out")
-        return cls(sources, targets, known)
-
-    @property
-    def full(self) -> list[int]:
-        """Where both sides have words that can be seen."""
-        sides = zip(self.sources, self.targets, strict=True)
-        return [row for row, pair in enumerate(sides) if all(normalize(" ".join(words)) for words in pair)]
-
-    def spread(self, links: "Sequence[list[Link]]") -> "list[list[Link]]":
-        """The links of full pairs, with none for the others between them."""
-        found: list[list[Link]] = [[] for _ in self.sources]
-        for row, each in zip(self.full, links, strict=True):
-            found[row] = each
-        return found
-
-
-Weighed = tuple["list[Aligned]", "list[Aligned] | None"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Models:
-    """One model, or two of opposite directions, and how their weights become links."""
-
-    forward: Any
-    backward: Any
-    method: "Method"
-    threshold: float | None
-
-    @classmethod
-    def load(cls, model: Path, reverse: Path | None, method: "Method", threshold: float | None) -> "_Models":
-        from saccade.translator import load
-
-        forward, backward = load(model), None if reverse is None else load(reverse)
-        if backward is not None:
-            languages = [each.directory.description for each in (forward, backward)]
-            wanted = languages[0].target_language, languages[0].source_language
-            if (languages[1].source_language, languages[1].target_language) != wanted:
-                raise DataError(
-                    f"--reverse must translate the other way round, {wanted[0]} → {wanted[1]}, but {reverse} "
-                    f"translates {languages[1].source_language} → {languages[1].target_language}."
-                )
-        return cls(forward, backward, method, threshold)
-
-    def weigh(self, pairs: Pairs) -> Weighed:
-        """The weights between the words of all pairs that have any."""
-        from saccade.aligner import align
-
-        sources, targets = ([side[row] for row in pairs.full] for side in (pairs.sources, pairs.targets))
-        return align(self.forward, sources, targets), (
-            None if self.backward is None else align(self.backward, targets, sources)
-        )
-
-    def chosen_on(self, pairs: Pairs) -> Readings:
-        from saccade.evaluation import alignment
-
-        assert pairs.gold is not None
-        known = [pairs.gold[row] for row in pairs.full]
-        forward, backward = self.weigh(pairs)
-        turned = [line.flipped() for line in known]
-        back = None if backward is None else alignment.choose(backward, turned)[0].reading
-        return alignment.choose(forward, known)[0].reading, back
-
-    def chosen_by_agreement(self, known: Weighed) -> Readings:
-        from saccade.evaluation import alignment
-
-        assert known[1] is not None
-        forward, backward = alignment.choose_by_agreement(known[0], known[1])
-        return forward[0].reading, backward[0].reading
-
-    def links(self, known: Weighed, readings: Readings) -> "list[list[Link]]":
-        from saccade.trace.alignment import flipped, symmetrise
-
-        there = [pair.links(readings[0], self.threshold) for pair in known[0]]
-        if known[1] is None or readings[1] is None:
-            return there
-        back = [flipped(pair.links(readings[1], self.threshold)) for pair in known[1]]
-        return [symmetrise(one, other, self.method) for one, other in zip(there, back, strict=True)]
-
-
-def _report(pairs: Pairs, gold: "list[Gold]", found: "list[list[Link]]", known: Weighed, as_json: bool) -> None:
-    """Scores beside those of the diagonal; and of every layer, for the reader alone: nothing is chosen by them."""
-    from saccade.evaluation import alignment
-
-    sizes = zip(pairs.sources, pairs.targets, strict=True)
-    plain = [alignment.diagonal(len(source), len(target)) for source, target in sizes]
-    scores = {"this model": alignment.score(found, gold), "diagonal": alignment.score(plain, gold)}
-    gain = alignment.difference(plain, found, gold)
-    tried = alignment.choose(known[0], [gold[row] for row in pairs.full])
-    if as_json:
-        print_result(
-            json.dumps(
-                {
-                    **{name.replace(" ", "_"): asdict(score) for name, score in scores.items()},
-                    "gain": asdict(gain),
-                    "readings": [{"reading": str(each.reading), "error_rate": each.error_rate} for each in tried],
-                },
-                indent=1,
-            )
-        )
-        return
-    stdout.print(_score_table(scores))
+def _print_report(report: "AlignmentReport") -> None:
+    stdout.print(_score_table({"this model": report.scores, "diagonal": report.diagonal}))
+    gain = report.gain
     print_result(f"\nThe diagonal's error rate is higher by {gain.value:.3f} ({gain.low:.3f} to {gain.high:.3f}).\n")
-    stdout.print(_layer_table(tried))
+    stdout.print(_layer_table(report.tried))
 
 
 def _score_table(scores: "dict[str, AlignmentScore]") -> Any:
@@ -281,24 +156,24 @@ def _score_table(scores: "dict[str, AlignmentScore]") -> Any:
     lines = [
         (
             name,
-            f"{each.precision:.3f}",
-            f"{each.recall:.3f}",
-            f"{each.error_rate:.3f}",
-            f"{each.low:.3f} to {each.high:.3f}",
-            f"{each.num_links:,}",
+            f"{score.precision:.3f}",
+            f"{score.recall:.3f}",
+            f"{score.error_rate:.3f}",
+            f"{score.low:.3f} to {score.high:.3f}",
+            f"{score.num_links:,}",
         )
-        for name, each in scores.items()
+        for name, score in scores.items()
     ]
     sentences = next(iter(scores.values())).num_sentences
     return table(f"Alignment of {sentences} sentence pairs", columns, lines)
 
 
-def _layer_table(tried: "list[Tried]") -> Any:
+def _layer_table(tried: "Iterable[Tried]") -> Any:
     """Every layer and head, in their order, with the ways of reading them beside each other."""
     rates: dict[str, dict[str, float]] = {}
-    for each in sorted(tried, key=lambda each: (each.reading.heads is not None, each.name)):
-        column = f"{each.reading.rows}{', balanced' if each.reading.balanced else ''}"
-        rates.setdefault(each.name, {})[column] = each.error_rate
+    for way in sorted(tried, key=lambda way: (way.selection.heads is not None, way.name)):
+        column = f"{way.selection.rows}{', balanced' if way.selection.balanced else ''}"
+        rates.setdefault(way.name, {})[column] = way.error_rate
     columns = ["predicts", "predicts, balanced", "reads", "reads, balanced"]
-    lines = [(name, *(f"{found[column]:.3f}" for column in columns)) for name, found in rates.items()]
+    lines = [(name, *(f"{by_column[column]:.3f}" for column in columns)) for name, by_column in rates.items()]
     return table("AER of each layer and head, by arg-max", ["", *columns], lines)

@@ -19,7 +19,7 @@ from saccade.text.formats.opening import open_text
 if TYPE_CHECKING:
     from saccade.evaluation.comparison import Comparison
     from saccade.evaluation.report import Report, Submission
-    from saccade.evaluation.scores import Score
+    from saccade.evaluation.scores import CorpusScore
 
 SURE = 0.05
 
@@ -87,7 +87,7 @@ def evaluate(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all that is in the report as JSON.")] = False,
 ) -> None:
-    """Score translations, or models, against a reference: BLEU, chrF2 and TER by sacreBLEU, with 95% intervals.
+    """CorpusScore translations, or models, against a reference: BLEU, chrF2 and TER by sacreBLEU, with 95% intervals.
 
     Several systems are compared with the first of them; files of translations come before models. With a model, also
     its perplexity on the reference. Chinese and Japanese are tokenised as sacreBLEU does for them.
@@ -239,12 +239,12 @@ def _any_facts(handed_in: Mapping[str, "Submission"]) -> bool:
     return any(each.facts for each in handed_in.values())
 
 
-def _value(score: "Score") -> str:
+def _value(score: "CorpusScore") -> str:
     assert score.interval is not None
     return f"{score.value:6.2f} ± {score.interval.margin:.2f}"
 
 
-def _p(score: "Score") -> str:
+def _p(score: "CorpusScore") -> str:
     if score.p_value is None:
         return ""
     return f"  p = {score.p_value:.4f}{'*' if score.p_value < SURE else ''}"

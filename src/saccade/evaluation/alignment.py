@@ -12,7 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.errors import DataError
-from saccade.trace.alignment import Link, Reading, balanced, between_words, flipped, links, links_above, readings
+from saccade.trace.alignment import (
+    HeadSelection,
+    Link,
+    balanced,
+    between_words,
+    flipped,
+    head_selections,
+    links,
+    links_above,
+)
 from saccade.trace.pharaoh import Gold
 from saccade.trace.trace import AttentionTrace, Matrix
 
@@ -104,50 +113,50 @@ class Aligned:
     target: Matrix
     """… and of the target's."""
 
-    def weights(self, reading: Reading) -> Matrix:
+    def weights(self, selection: HeadSelection) -> Matrix:
         """Target words × source words."""
-        weights = between_words(reading.weights(self.trace), self.source, self.target)
-        return balanced(weights) if reading.balanced else weights
+        weights = between_words(selection.weights(self.trace), self.source, self.target)
+        return balanced(weights) if selection.balanced else weights
 
-    def links(self, reading: Reading, threshold: float | None = None) -> list[Link]:
+    def links(self, selection: HeadSelection, threshold: float | None = None) -> list[Link]:
         """Links from source words to target words: by arg-max, or all of so much weight."""
-        weights = self.weights(reading)
+        weights = self.weights(selection)
         return links(weights) if threshold is None else links_above(weights, threshold)
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A way of reading the weights, and how it does on held-out sentences."""
+    """A selection of heads, and how it does on held-out sentences."""
 
     name: str
-    reading: Reading
+    selection: HeadSelection
     error_rate: float
 
 
 def choose(pairs: Sequence[Aligned], gold: Sequence[Gold]) -> list[Tried]:
-    """Every way of reading the weights, the best on these sentences first; among equals, the simplest.
+    """Every selection of heads, the best on these sentences first; among equals, the simplest.
 
     The sentences must not be those on which the winner is then measured.
     """
     tried = [
-        Tried(name, reading, error_rate([pair.links(reading) for pair in pairs], gold))
-        for name, reading in _ways(pairs)
+        Tried(name, selection, error_rate([pair.links(selection) for pair in pairs], gold))
+        for name, selection in _ways(pairs)
     ]
     return sorted(tried, key=lambda each: each.error_rate)
 
 
 def choose_by_agreement(forward: Sequence[Aligned], backward: Sequence[Aligned]) -> tuple[list[Tried], list[Tried]]:
-    """Ways of reading two models of opposite directions, no gold needed: those that agree best with the other model.
+    """Selections of heads of two models of opposite directions, the best first, without gold: by their agreement.
 
-    First the pair of readings whose links agree best is found, among means of layers only: two heads may agree
-    on something else than words. Chen et al. 2020 choose their layer so. Then every reading is judged by the other
+    First the pair of selections whose links agree best is found, among means of layers only: two heads may agree
+    on something else than words. Chen et al. 2020 choose their layer so. Then every selection is judged by the other
     direction's winner.
     """
     there, back = (
-        {reading: [pair.links(reading) for pair in pairs] for name, reading in _ways(pairs) if "head" not in name}
+        {selection: [pair.links(selection) for pair in pairs] for name, selection in _ways(pairs) if "head" not in name}
         for pairs in (forward, backward)
     )
-    turned = {reading: [Gold.of(flipped(line)) for line in lines] for reading, lines in back.items()}
+    turned = {selection: [Gold.of(flipped(line)) for line in lines] for selection, lines in back.items()}
     best = min(
         ((one, other) for one in there for other in turned),
         key=lambda pair: error_rate(there[pair[0]], turned[pair[1]]),
@@ -156,10 +165,10 @@ def choose_by_agreement(forward: Sequence[Aligned], backward: Sequence[Aligned])
     return choose(forward, turned[best[1]]), choose(backward, as_gold)
 
 
-def _ways(pairs: Sequence[Aligned]) -> Iterator[tuple[str, Reading]]:
+def _ways(pairs: Sequence[Aligned]) -> Iterator[tuple[str, HeadSelection]]:
     if not pairs:
         raise DataError("Heads are chosen on sentence pairs, but there are none. Give files that are not empty.")
-    return readings(pairs[0].trace)
+    return head_selections(pairs[0].trace)
 
 
 def _counts(found: Sequence[Iterable[Link]], gold: Sequence[Gold]) -> Counts:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from saccade.evaluation.scores import Score, check, metrics, warn_of_tokenized
+from saccade.evaluation.scores import CorpusScore, check, metrics, warn_of_tokenized
 from saccade.evaluation.significance import (
     SAMPLES,
     Counts,
@@ -30,7 +30,7 @@ class Comparison:
     seed: int
     samples: int
     """How many resampled test sets an interval is made of."""
-    scores: Mapping[str, tuple[Score, ...]]
+    scores: Mapping[str, tuple[CorpusScore, ...]]
     """By system: BLEU, chrF2 and TER."""
     counts: Mapping[str, Mapping[str, Counts]]
     """By system and metric."""
@@ -48,7 +48,7 @@ def compare(
     test: Test = "bootstrap",
     samples: int | None = None,
 ) -> Comparison:
-    """Score the translations of each system against one reference or more, given as the lines of each file.
+    """CorpusScore the translations of each system against one reference or more, given as the lines of each file.
 
     The figures are those of `sacrebleu --paired-bs`, or `--paired-ar`, under the same SACREBLEU_SEED.
     """
@@ -59,7 +59,7 @@ def compare(
     drawn, word = chosen_seed()
     samples = samples or SAMPLES[test]
     resamples = samples if test == "bootstrap" else SAMPLES["bootstrap"]
-    found: dict[str, list[Score]] = {name: [] for name in systems}
+    found: dict[str, list[CorpusScore]] = {name: [] for name in systems}
     counts: dict[str, dict[str, Counts]] = {name: {} for name in systems}
     for metric_name, metric in metrics(language).items():
         for name, translations in systems.items():
@@ -75,7 +75,7 @@ def compare(
             elif name != first:
                 both = (counts[each][metric_name] for each in (first, name))
                 p_value = randomization_p(metric, *both, samples=samples, seed=drawn)
-            found[name].append(Score(metric_name, values[name], signature, interval(draws[name]), p_value))
+            found[name].append(CorpusScore(metric_name, values[name], signature, interval(draws[name]), p_value))
     scores = {name: tuple(each) for name, each in found.items()}
     return Comparison(language, drawn, resamples, scores, counts)
 

@@ -8,7 +8,7 @@ from saccade.evaluation import buckets
 from saccade.evaluation.attention import Gaze
 from saccade.evaluation.buckets import Grouping
 from saccade.evaluation.comparison import Comparison
-from saccade.evaluation.scores import Score
+from saccade.evaluation.scores import CorpusScore
 from saccade.evaluation.sentences import Oddities, Sentence, describe, oddities
 
 
@@ -30,7 +30,7 @@ class System:
     """What is found out about one system."""
 
     name: str
-    scores: tuple[Score, ...]
+    scores: tuple[CorpusScore, ...]
     oddities: Oddities
     sentences: tuple[Sentence, ...]
     facts: Mapping[str, Any]
@@ -112,7 +112,7 @@ def report(
     )
 
 
-def score_json(score: Score) -> dict[str, Any]:
+def score_json(score: CorpusScore) -> dict[str, Any]:
     """What is known of a score; an interval with its half width, as sacreBLEU says it."""
     found: dict[str, Any] = {"name": score.name, "value": score.value, "signature": score.signature}
     if score.interval is not None:

@@ -22,7 +22,7 @@ KOREAN = {"ko", "kor"}
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class CorpusScore:
     """One corpus score; `signature` says how it was computed, in sacreBLEU's words."""
 
     name: str
@@ -51,7 +51,7 @@ def metrics(language: str) -> dict[str, "Metric"]:
 def bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> float:
     """BLEU alone, as validation watches it."""
     check(hypotheses, references)
-    return _score(_bleu(language), hypotheses, references).value
+    return float(_bleu(language).corpus_score(hypotheses, [references]).score)
 
 
 def bleu_tokenization(language: str) -> str:
@@ -76,11 +76,6 @@ def _bleu(language: str) -> "BLEU":
 
     # force switches off sacreBLEU's own warning; warn_of_tokenized gives it where it is justified.
     return BLEU(tokenize=bleu_tokenization(language), force=True)
-
-
-def _score(metric: "Metric", hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-    score = metric.corpus_score(hypotheses, [references])
-    return Score(score.name, score.score, metric.get_signature().format())
 
 
 def check(hypotheses: Sequence[str], references: Sequence[str]) -> None:

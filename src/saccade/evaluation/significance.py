@@ -25,6 +25,8 @@ Values = NDArray[np.float64]
 Test = Literal["bootstrap", "randomization"]
 SAMPLES: dict[Test, int] = {"bootstrap": 1000, "randomization": 10_000}
 """How often each test draws, unless told otherwise."""
+SURE = 0.05
+"""A difference with a smaller p is called significant."""
 _DRAWN_AT_ONCE = 1 << 22  # numbers: 32 MB
 
 

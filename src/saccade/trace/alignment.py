@@ -86,7 +86,7 @@ def _grown(found: set[Link], allowed: set[Link]) -> set[Link]:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class HeadSelection:
     """Which of a model's weights are read as its alignment, and how."""
 
     heads: tuple[tuple[int, int], ...] | None = None
@@ -125,7 +125,7 @@ def parse_heads(text: str) -> tuple[tuple[int, int], ...] | None:
     )
 
 
-def readings(trace: AttentionTrace) -> Iterator[tuple[str, Reading]]:
+def head_selections(trace: AttentionTrace) -> Iterator[tuple[str, HeadSelection]]:
     """All that is worth trying, by name: the mean of all heads, of each layer, and each head; with either kind of rows,
     balanced or not.
     """
@@ -140,8 +140,8 @@ def readings(trace: AttentionTrace) -> Iterator[tuple[str, Reading]]:
             named |= {f"layer {at}, head {number}": (head,) for number, head in enumerate(heads, start=1)}
     for name, chosen in named.items():
         for rows in get_args(Rows):
-            yield name, Reading(chosen, rows)
-            yield name, Reading(chosen, rows, balanced=True)
+            yield name, HeadSelection(chosen, rows)
+            yield name, HeadSelection(chosen, rows, balanced=True)
 
 
 def shares(spans: Sequence[Span], words: Sequence[Span]) -> Matrix:

@@ -6,8 +6,8 @@ but resvg takes one font for a whole text, and fails where several meet in one.
 
 import math
 from collections.abc import Iterator
-from html import escape
 
+from saccade.markup import Markup, join, tag, trusted
 from saccade.trace.labels import MARK, characters, goes_left
 from saccade.trace.metrics import CJK, families, runs, text_width
 
@@ -32,14 +32,14 @@ class Canvas:
     """Drawn upon from wherever one likes; `finish` moves the whole into view."""
 
     def __init__(self) -> None:
-        self._lines: list[str] = []
+        self._elements: list[Markup] = []
         self._scripts: set[str] = set()
         self._styles: list[str] = []
         self.left, self.top, self.right, self.bottom = math.inf, math.inf, -math.inf, -math.inf
 
-    def add(self, line: str) -> None:
+    def add(self, element: Markup) -> None:
         """SVG that reaches no further than what is drawn otherwise, or is not seen itself."""
-        self._lines.append(line)
+        self._elements.append(join(element, "\n"))
 
     def style(self, rules: str) -> None:
         """More rules of style; each begins with `.saccade`."""
@@ -50,11 +50,10 @@ class Canvas:
         self.left, self.right = min(self.left, x), max(self.right, x + width)
         self.top, self.bottom = min(self.top, y), max(self.bottom, y + height)
 
-    def rect(self, x: float, y: float, width: float, height: float, attributes: str = "", title: str = "") -> None:
-        """A rectangle; its title shows when it is pointed at."""
+    def rect(self, x: float, y: float, width: float, height: float, *inside: Markup, **attributes: object) -> None:
+        """A rectangle."""
         self.cover(x, y, width, height)
-        shape = f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" {attributes}'
-        self.add(f"{shape}><title>{escape(title)}</title></rect>" if title else f"{shape}/>")
+        self.add(tag("rect", *inside, x=x, y=y, width=width, height=height, **attributes))
 
     def text(
         self, x: float, y: float, content: str, kind: str = "", *, anchor: str = "start", slanted: bool = False
@@ -64,33 +63,39 @@ class Canvas:
         widths = [text_width(piece, size) for _, piece in pieces]
         start = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor] * sum(widths)
         self._cover_text(start, y, sum(widths), size, x if slanted else None)
-        turned = f' transform="rotate(-45 {x:g} {y:g})"' if slanted else ""
+        turned = f"rotate(-45 {x:g} {y:g})" if slanted else None
         if anchor == "middle" and len(pieces) > 1:
             x, anchor = start, "start"
         for at, (script, piece) in enumerate(pieces):
             self._scripts.add(script)
             place = x - sum(widths[at + 1 :]) if anchor == "end" else x + sum(widths[:at])
             place += _blank(piece, anchor) * size
-            named = f' class="{names}"' if (names := _class(kind, script, piece)) else ""
-            where = f' text-anchor="{anchor}"' if anchor != "start" else ""
-            self.add(f'<text{named} x="{place:.6g}" y="{y:g}"{where}{turned}>{_marked(piece.strip())}</text>')
+            where = anchor if anchor != "start" else None
+            names, words = _class(kind, script, piece), _marked(piece.strip())
+            self.add(tag("text", words, class_=names, x=place, y=y, text_anchor=where, transform=turned))
 
     def finish(self, title: str) -> str:
         """The whole picture on white, with a border of nothing around it."""
         self.cover(self.left - PADDING, self.top - PADDING, 0, 0)
         self.cover(self.right + PADDING, self.bottom + PADDING, 0, 0)
         left, top = math.floor(self.left), math.floor(self.top)
-        width, height = math.ceil(self.right) - left, math.ceil(self.bottom) - top
-        rules = (
-            f"  .saccade .in-{each} {{ font-family: {families(each, self._scripts)}; }}\n" for each in self._used()
+        size = {"width": math.ceil(self.right) - left, "height": math.ceil(self.bottom) - top}
+        fonts = (
+            f"  .saccade .in-{name} {{ font-family: {families(name, self._scripts)}; }}\n" for name in self._used()
         )
-        opening = (
-            f'<svg class="saccade" xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-            f'viewBox="{left} {top} {width} {height}" role="img">\n<title>{escape(title)}</title>\n'
-            f"<style>{STYLE}{''.join(rules)}{''.join(self._styles)}</style>\n"
-            f'<rect x="{left}" y="{top}" width="{width}" height="{height}" fill="#ffffff"/>\n'
+        picture = tag(
+            "svg",
+            tag("title", title),
+            tag("style", trusted("".join((STYLE, *fonts, *self._styles)))),
+            tag("rect", x=left, y=top, **size, fill="#ffffff"),
+            *self._elements,
+            class_="saccade",
+            xmlns="http://www.w3.org/2000/svg",
+            **size,
+            viewBox=f"{left} {top} {size['width']} {size['height']}",
+            role="img",
         )
-        return opening + "\n".join(self._lines) + "\n</svg>\n"
+        return f"{picture}\n"
 
     def _used(self) -> list[str]:
         return sorted(self._scripts - {""})
@@ -136,15 +141,15 @@ def _is_plain(piece: tuple[str, str]) -> bool:
     return script in ("", *CJK) and len(characters(text)) == len(text)
 
 
-def _class(kind: str, script: str, piece: str) -> str:
+def _class(kind: str, script: str, piece: str) -> str | None:
     names = (kind, "mark" if piece == MARK else "", f"in-{script}" if script else "")
-    return " ".join(name for name in names if name)
+    return " ".join(filter(None, names)) or None
 
 
-def _marked(piece: str) -> str:
+def _marked(piece: str) -> Markup:
     """The text as XML, its mark of a word's beginning made faint; turned as a whole where it goes to the left."""
     if goes_left(piece):
-        return f"\u2067{escape(piece)}\u2069"
+        return join(f"\u2067{piece}\u2069")
     if piece.startswith(MARK) and piece != MARK:
-        return f'<tspan class="mark">{MARK}</tspan>{escape(piece[1:])}'
-    return escape(piece)
+        return join(tag("tspan", MARK, class_="mark"), piece[1:])
+    return join(piece)

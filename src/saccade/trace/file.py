@@ -25,8 +25,8 @@ def to_json(trace: AttentionTrace) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "model": trace.model,
-        "score": _finite(trace.score),
-        "log_prob": _finite(trace.log_prob),
+        "score": finite(trace.score),
+        "log_prob": finite(trace.log_prob),
         "token_log_probs": None if trace.token_log_probs is None else list(trace.token_log_probs),
         "source": _tokens_to_json(trace.source),
         "target": _tokens_to_json(trace.target),
@@ -119,8 +119,8 @@ def _layer(table: dict[str, Any]) -> Layer:
     return Layer(str(table["name"]), table["kind"], packed.reshape(table["shape"]).astype(np.float32))
 
 
-def _finite(value: float | None) -> float | None:
-    """JSON has no infinity, which is the score of an empty translation."""
+def finite(value: float | None) -> float | None:
+    """The number, or None: JSON has no infinity, which is the score of an empty translation."""
     return value if value is not None and math.isfinite(value) else None
 
 

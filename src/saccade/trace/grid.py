@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from saccade.markup import tag
 from saccade.trace.axes import Axes, axes
 from saccade.trace.bitmap import blend, image_address
 from saccade.trace.canvas import EMPTY, PALE, STRONG, Canvas
@@ -51,30 +52,21 @@ def _draw_panel(canvas: Canvas, shares: Matrix, place: tuple[float, float, float
     times = max(1, math.ceil(SHARPEST / max(shares.shape)))
     pixels = np.sqrt(shares).repeat(times, axis=0).repeat(times, axis=1)
     x, y, width, height = place
-    canvas.cover(*place)
-    canvas.add(
-        f'<image x="{x:.5g}" y="{y:.5g}" width="{width:.5g}" height="{height:.5g}" preserveAspectRatio="none" '
-        f'style="image-rendering: pixelated" href="{image_address(pixels, PALETTE)}"><title>{words}</title></image>'
-    )
-    canvas.add(
-        f'<rect x="{x:.5g}" y="{y:.5g}" width="{width:.5g}" height="{height:.5g}" fill="none" stroke="{PALE}" '
-        f'stroke-opacity="0.5" stroke-width="0.7"/>'
-    )
+    image = {"x": x, "y": y, "width": width, "height": height, "preserveAspectRatio": "none"}
+    href = image_address(pixels, PALETTE)
+    canvas.add(tag("image", tag("title", words), **image, style="image-rendering: pixelated", href=href))
+    canvas.rect(*place, fill="none", stroke=PALE, stroke_opacity=0.5, stroke_width=0.7)
 
 
 def _write_legend(canvas: Canvas, y: float, largest: float, sides: Axes) -> None:
     canvas.text(0, y, f"within each: {sides.row_name} ↓ and {sides.column_name} →", "quiet")
     x, y = 0, y + 14
-    canvas.add('<linearGradient id="saccade-root">' + "".join(_stops()) + "</linearGradient>")
-    canvas.rect(x, y, 220, 12, 'rx="3" fill="url(#saccade-root)"')
+    stops = ((0, EMPTY), (0.5, PALE), (1, STRONG))
+    canvas.add(tag("linearGradient", *(tag("stop", offset=at, stop_color=c) for at, c in stops), id="saccade-root"))
+    canvas.rect(x, y, 220, 12, rx=3, fill="url(#saccade-root)")
     canvas.text(x + 230, y + 10, "weight", "quiet")
     for tick in TICKS:
         canvas.text(x + 220 * math.sqrt(tick), y + 27, f"{tick * largest:.2g}", "quiet", anchor="middle")
-
-
-def _stops() -> list[str]:
-    stops = ((0, EMPTY), (50, PALE), (100, STRONG))
-    return [f'<stop offset="{at}%" stop-color="{colour}"/>' for at, colour in stops]
 
 
 def _caption(trace: AttentionTrace, kind: Kind | None, num_heads: int) -> str:

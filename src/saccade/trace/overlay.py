@@ -5,11 +5,11 @@ As in Xu et al. 2015, figure 3: weights are enlarged smoothly, and each word has
 
 import re
 import zlib
-from html import escape
 
 import numpy as np
 
 from saccade.errors import SaccadeError
+from saccade.markup import tag
 from saccade.trace.bitmap import blend, image_address
 from saccade.trace.canvas import QUIET, Canvas
 from saccade.trace.labels import label
@@ -44,7 +44,7 @@ def overlay(trace: AttentionTrace, *, title: str = "Attention") -> str:
     for at, (word, weights) in enumerate(zip(words, masks, strict=True)):
         x, y = at % in_a_row * (width + GAP), at // in_a_row * (height + GAP + LINE)
         canvas.cover(x, y, width, height)
-        canvas.add(f'<use href="#{name}" x="{x:g}" y="{y:g}"/>')
+        canvas.add(tag("use", href=f"#{name}", x=x, y=y))
         if weights is not None:
             _veil(canvas, weights.reshape(image.rows, image.columns), (x, y, width, height), word)
             canvas.text(x + width / 2, y + height + 20, fit(label(word, 40), 14, width - 8), anchor="middle")
@@ -62,29 +62,25 @@ def _tile(image: Picture) -> tuple[float, float]:
 def _define(canvas: Canvas, image: Picture, width: float, height: float) -> str:
     """The image, to be used again and again; its name differs from that of any other in the same page."""
     name = f"saccade-image-{zlib.crc32(image.data.encode()):08x}"
+    size = {"id": name, "width": width, "height": height}
     if not image.data:
-        canvas.add(f'<defs><rect id="{name}" width="{width:g}" height="{height:g}" fill="{QUIET}"/></defs>')
+        canvas.add(tag("defs", tag("rect", **size, fill=QUIET)))
         return name
     if not ADDRESS.fullmatch(image.data):
         raise SaccadeError(
             "The image of a trace must be a data: address of a PNG, JPEG, GIF or WebP image in base64, so that a "
             f"picture needs nothing else, but it begins with {image.data[:24]!r}. Make the trace again."
         )
-    canvas.add(
-        f'<defs><image id="{name}" width="{width:g}" height="{height:g}" preserveAspectRatio="none" '
-        f'href="{escape(image.data)}"/></defs>'
-    )
+    canvas.add(tag("defs", tag("image", **size, preserveAspectRatio="none", href=image.data)))
     return name
 
 
 def _veil(canvas: Canvas, weights: Matrix, place: tuple[float, float, float, float], word: str) -> None:
-    x, y, width, height = place
     strongest = np.unravel_index(np.argmax(weights), weights.shape)
     words = f"{label(word, 40)}: most, {weights.max():.3f}, in row {strongest[0] + 1}, column {strongest[1] + 1}"
-    canvas.add(
-        f'<image x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" preserveAspectRatio="none" '
-        f'href="{image_address(enlarge(weights) ** GAMMA, VEIL)}"><title>{escape(words)}</title></image>'
-    )
+    box = dict(zip(("x", "y", "width", "height"), place, strict=True))
+    href = image_address(enlarge(weights) ** GAMMA, VEIL)
+    canvas.add(tag("image", tag("title", words), **box, preserveAspectRatio="none", href=href))
 
 
 def enlarge(weights: Matrix) -> Matrix:

@@ -5,19 +5,13 @@ and nothing be loaded; tokens reach it as JSON that cannot end its element, and 
 the form of `trace.file`, but that each layer's weights stand in an element of their own, which `weights` names.
 """
 
-import base64
-import hashlib
-import json
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
-from html import escape
-from importlib.resources import files
 from itertools import chain
-from string import Template
 from typing import Any
 
-from saccade.trace.file import to_json
+from saccade.markup import embed_json, fill_page, join, tag, web_file
+from saccade.trace.file import finite, to_json
 from saccade.trace.trace import AttentionTrace
 
 SCRIPTS = ("words", "trace", "tokens", "surface", "matrix", "lines", "grid", "image", "controls", "readout", "main")
@@ -31,19 +25,19 @@ def page(traces: Sequence[AttentionTrace], *, title: str = "") -> str:
     """
     if not traces:
         raise ValueError("A page needs at least one trace, but got none.")
-    script, style = _script(), _part("page.css")
     tables = [_finite(to_json(trace)) for trace in traces]
     weights = _take_out_weights(tables)
     shown_first = {layer["weights"] for layer in tables[0]["layers"] if layer["kind"] == traces[0].main}
-    return Template(_part("page.html")).substitute(
-        title=escape(_printable(title) or "Attention"),
-        style=style,
-        script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
-        data=_embedded({"title": _printable(title), "traces": tables}),
-        first=_elements(weights, lambda name: name in shown_first),
-        others=_elements(weights, lambda name: name not in shown_first),
+    elements = {name: tag("script", packed, type="text/plain", id=name) for name, packed in weights.items()}
+    return fill_page(
+        web_file("attention/page.html"),
+        style=web_file("attention/page.css"),
+        script=_script(),
+        title=title or "Attention",
+        data=embed_json({"title": title, "traces": tables}),
+        # Before the script stands what it draws first, so that it need not wait for the rest.
+        first=join(*(element for name, element in elements.items() if name in shown_first)),
+        others=join(*(element for name, element in elements.items() if name not in shown_first)),
     )
 
 
@@ -55,47 +49,12 @@ def _take_out_weights(tables: Sequence[dict[str, Any]]) -> dict[str, str]:
     return {name: packed for packed, name in names.items()}
 
 
-def _elements(weights: dict[str, str], wanted: Callable[[str], bool]) -> str:
-    """Before the script stands what it draws first, so that it need not wait for the rest."""
-    chosen = ((name, packed) for name, packed in weights.items() if wanted(name))
-    return "\n".join(f'<script type="text/plain" id="{name}">{packed}</script>' for name, packed in chosen)
-
-
-def _embedded(table: dict[str, Any]) -> str:
-    """JSON that stands in a script element: without <, no tag and no comment begins or ends in it."""
-    text = json.dumps(table, separators=(",", ":"), allow_nan=False)  # ASCII only, so U+2028 is escaped, too
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
 def _finite(table: dict[str, Any]) -> dict[str, Any]:
-    """A score of minus infinity, which is no JSON, is left out."""
+    """A log-probability of minus infinity, which is no JSON, is left out."""
     probs = table["token_log_probs"]
-    return table | {
-        "score": _known(table["score"]),
-        "log_prob": _known(table["log_prob"]),
-        "token_log_probs": None if probs is None else [_known(each) for each in probs],
-    }
-
-
-def _known(number: float | None) -> float | None:
-    return number if number is not None and math.isfinite(number) else None
-
-
-def _printable(text: str) -> str:
-    """What UTF-8 and HTML can hold."""
-    return "".join("\ufffd" if "\ud800" <= each <= "\udfff" or each < " " else each for each in text)
+    return table | {"token_log_probs": None if probs is None else [finite(log_prob) for log_prob in probs]}
 
 
 @cache
 def _script() -> str:
-    return '"use strict";\n(() => {\n' + "\n".join(_part(f"{name}.js") for name in SCRIPTS) + "})();\n"
-
-
-@cache
-def _part(name: str) -> str:
-    return (files("saccade") / "web" / "attention" / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    """As a Content-Security-Policy names a script or a style that may be used."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+    return '"use strict";\n(() => {\n' + "\n".join(web_file(f"attention/{name}.js") for name in SCRIPTS) + "})();\n"

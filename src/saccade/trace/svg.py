@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from saccade.markup import tag
 from saccade.trace.alignment import links
 from saccade.trace.axes import Axes, axes
 from saccade.trace.canvas import EMPTY, STRONG, Canvas
@@ -39,10 +40,8 @@ def svg(
     largest, title = max(float(matrix.max()) for matrix in matrices), label(title, LONGEST_TITLE)
     canvas, top = Canvas(), 0
     canvas.style(STYLE)
-    canvas.add(
-        f'<pattern id="saccade-empty" width="{PITCH}" height="{PITCH}" patternUnits="userSpaceOnUse">'
-        f'<rect x="1" y="1" width="{CELL}" height="{CELL}" rx="4" fill="{EMPTY}"/></pattern>'
-    )
+    cell = tag("rect", x=1, y=1, width=CELL, height=CELL, rx=4, fill=EMPTY)
+    canvas.add(tag("pattern", cell, id="saccade-empty", width=PITCH, height=PITCH, patternUnits="userSpaceOnUse"))
     for matrix, caption in zip(matrices, captions, strict=True):
         if top:
             canvas.text(canvas.left, top - 48, caption, "quiet")
@@ -66,14 +65,14 @@ def _draw_cells(
 ) -> None:
     """Weights upon empty cells, the largest of each row with a border."""
     rows, columns = tokens
-    canvas.rect(0, top, PITCH * len(columns), PITCH * len(rows), 'fill="url(#saccade-empty)"')
+    canvas.rect(0, top, PITCH * len(columns), PITCH * len(rows), fill="url(#saccade-empty)")
     strongest = set(links(matrix))
     for row, (looks, weights) in enumerate(zip(rows, matrix, strict=True)):
         for column, (looked_at, weight) in enumerate(zip(columns, weights, strict=True)):
             kind = "cell strongest" if (column, row) in strongest else "cell"
-            attributes = f'rx="4" class="{kind}" fill-opacity="{weight / largest:.3f}"'
-            words = f"{looks} ← {looked_at}: {weight:.3f}"
-            canvas.rect(PITCH * column + 1, top + PITCH * row + 1, CELL, CELL, attributes, words)
+            title, opacity = tag("title", f"{looks} ← {looked_at}: {weight:.3f}"), round(float(weight / largest), 3)
+            place = PITCH * column + 1, top + PITCH * row + 1
+            canvas.rect(*place, CELL, CELL, title, rx=4, class_=kind, fill_opacity=opacity)
 
 
 def _write_tokens(canvas: Canvas, rows: Sequence[str], columns: Sequence[str], sides: Axes, top: float) -> None:
@@ -86,13 +85,11 @@ def _write_tokens(canvas: Canvas, rows: Sequence[str], columns: Sequence[str], s
 
 
 def _write_legend(canvas: Canvas, y: float, largest: float) -> None:
-    canvas.add(
-        f'<linearGradient id="saccade-scale"><stop offset="0" stop-color="{STRONG}" stop-opacity="0"/>'
-        f'<stop offset="1" stop-color="{STRONG}"/></linearGradient>'
-    )
+    stops = (tag("stop", offset=at, stop_color=STRONG, stop_opacity=at) for at in (0, 1))
+    canvas.add(tag("linearGradient", *stops, id="saccade-scale"))
     canvas.text(0, y, "0", "quiet")
-    canvas.rect(14, y - 10, 110, 12, f'rx="3" fill="{EMPTY}"')
-    canvas.rect(14, y - 10, 110, 12, 'rx="3" fill="url(#saccade-scale)"')
+    canvas.rect(14, y - 10, 110, 12, rx=3, fill=EMPTY)
+    canvas.rect(14, y - 10, 110, 12, rx=3, fill="url(#saccade-scale)")
     canvas.text(131, y, f"{largest:.2f}", "quiet")
-    canvas.rect(180, y - 10, 12, 12, f'rx="3" class="strongest" fill="{EMPTY}"')
+    canvas.rect(180, y - 10, 12, 12, rx=3, class_="strongest", fill=EMPTY)
     canvas.text(199, y, "largest of its row", "quiet")

@@ -1,6 +1,7 @@
 """What a model attended to while it read and wrote: weights of each layer and head, and the tokens they lie between."""
 
 import re
+import reprlib
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -63,6 +64,9 @@ class Layer:
     @property
     def num_heads(self) -> int:
         return len(self.weights)
+
+    def __repr__(self) -> str:
+        return f"<Layer {self.name}, {self.kind}: {' × '.join(map(str, self.weights.shape))}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -160,6 +164,11 @@ class AttentionTrace:
         layers = self.of(kind)
         mixed = layer is None and len(layers) > 1 and layers[0].kind == "memory"
         return tuple(range(len(layers))) if mixed else (layer,)
+
+    def __repr__(self) -> str:
+        sides = (reprlib.repr(side.text) if side.text else f"{len(side)} tokens" for side in (self.source, self.target))
+        held = (f"{kind} ({len(self.of(kind))} layers of {self.of(kind)[0].num_heads} heads)" for kind in self.kinds)
+        return f"<AttentionTrace {' → '.join(sides)}: {', '.join(held)}>"
 
     def _repr_html_(self) -> str:
         """How a notebook shows it: as the interactive page."""

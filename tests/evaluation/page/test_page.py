@@ -11,11 +11,11 @@ from saccade.evaluation.attention import Gaze
 from saccade.evaluation.comparison import compare
 from saccade.evaluation.page import page as made
 from saccade.evaluation.page.cards import difference, marked
-from saccade.evaluation.page.labels import LABELS, both
-from saccade.evaluation.page.markup import Markup, tag, text
 from saccade.evaluation.page.page import page
+from saccade.evaluation.page.templates import LABELS, both
 from saccade.evaluation.report import Report, Submission, report
 from saccade.evaluation.words import pieces
+from saccade.markup import Markup, tag, text
 
 EVIL = [
     "<script>alert(1)</script>",

@@ -1,14 +1,16 @@
 """One sentence on the page: source, reference, and what each system made of it, with the differing words marked."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import groupby
+from operator import itemgetter
 
 from saccade.evaluation.page.charts import colour
-from saccade.evaluation.page.labels import both
-from saccade.evaluation.page.markup import Markup, join, tag
+from saccade.evaluation.page.templates import both, part
 from saccade.evaluation.report import Report
 from saccade.evaluation.sentences import Sentence
 from saccade.evaluation.words import pieces
+from saccade.markup import Markup, join, tag
 
 WORST_LENGTH = 0.5, 2.0
 """Outside of these, the length of a translation is shown as odd."""
@@ -16,100 +18,81 @@ WORST_LENGTH = 0.5, 2.0
 
 def cards(report: Report, rows: Iterable[int], kind: str = "") -> Markup:
     """A list of sentences."""
-    found = [_card(report, row) for row in rows]
-    return tag("ol", *found, class_=f"cards {kind}".strip()) if found else tag("p", both("none"), class_="quiet")
+    listed = [_card(report, row) for row in rows]
+    return part("cards", kind=kind, cards=join(*listed)) if listed else part("no cards")
 
 
 def _card(report: Report, row: int) -> Markup:
     sentences = [system.sentences[row] for system in report.systems]
-    reference = report.references[0][row]
+    reference, *others = (lines[row] for lines in report.references)
     compared = [difference(reference, sentence.text) for sentence in sentences]
     missed = set.intersection(*(missing for _, missing in compared))
-    lines = [_line(both("reference"), "reference", marked(pieces(reference), missed, "ins"))]
-    lines += [_line(both("reference"), "reference", other[row]) for other in report.references[1:]]
-    if report.sources is not None:
-        lines.insert(0, _line(both("source"), "source", report.sources[row]))
+    lines = [] if report.sources is None else [_line("source", report.sources[row])]
+    lines.append(_line("reference", marked(pieces(reference), missed, "ins")))
+    lines += [_line("reference", other) for other in others]
     for number, (system, sentence, (extra, _)) in enumerate(zip(report.systems, sentences, compared, strict=True)):
-        body = marked(pieces(sentence.text), extra, "mark") if sentence.text else tag("i", "∅", class_="quiet")
-        name = join(tag("b", class_=f"key {colour(number)}"), tag("bdi", system.name))
-        lines += [_line(name, "system", body), _line("", "facts", _facts(sentence))]
-    numbers = " ".join(f"{sentence.chrf:.2f}" for sentence in sentences)
-    odd = any(is_odd(sentence) for sentence in sentences)
-    return tag(
-        "li",
-        tag("span", f"{row + 1:,}", class_="row"),
-        tag("dl", *lines),
-        class_="card",
-        data_row=row,
-        data_chrf=numbers,
-        data_odd=odd,
+        words = marked(pieces(sentence.text), extra, "mark") if sentence.text else part("nothing")
+        name = part("key", colour=colour(number), name=system.name)
+        lines.append(part("line", kind="system", name=name, text=words))
+        lines.append(part("facts", facts=join(*_facts(sentence))))
+    return part(
+        "card",
+        row=row,
+        number=f"{row + 1:,}",
+        chrf=" ".join(f"{sentence.chrf:.2f}" for sentence in sentences),
+        odd="yes" if any(map(is_odd, sentences)) else "no",
+        lines=join(*lines),
     )
+
+
+def _line(kind: str, words: str) -> Markup:
+    return part("line", kind=kind, name=both(kind), text=words)
 
 
 def is_odd(sentence: Sentence) -> bool:
     """Whether anything but its score is remarkable."""
+    return sentence.empty or sentence.copied or sentence.repetition > 0 or _has_odd_length(sentence)
+
+
+def _has_odd_length(sentence: Sentence) -> bool:
     shortest, longest = WORST_LENGTH
-    ratio = sentence.length_ratio
-    wrong_length = ratio is not None and not shortest <= ratio <= longest
-    return sentence.empty or sentence.copied or sentence.repetition > 0 or wrong_length
+    return sentence.length_ratio is not None and not shortest <= sentence.length_ratio <= longest
 
 
 def difference(reference: str, text: str) -> tuple[set[int], set[int]]:
     """Which pieces of the text the reference has not in their place, and which of the reference the text has not."""
-    known, said = pieces(reference), pieces(text)
     # Spaces would be found to agree everywhere; only what is written counts.
-    real_known, real_said = (
-        [(at, piece) for at, piece in enumerate(found) if not piece.isspace()] for found in (known, said)
+    known, written = (
+        [(at, piece) for at, piece in enumerate(pieces(side)) if not piece.isspace()] for side in (reference, text)
     )
-    matcher = SequenceMatcher(
-        None, [piece for _, piece in real_known], [piece for _, piece in real_said], autojunk=False
-    )
-    extra, missing = {at for at, _ in real_said}, {at for at, _ in real_known}
+    matcher = SequenceMatcher(None, [piece for _, piece in known], [piece for _, piece in written], autojunk=False)
+    extra, missing = {at for at, _ in written}, {at for at, _ in known}
     for block in matcher.get_matching_blocks():
-        missing -= {at for at, _ in real_known[block.a : block.a + block.size]}
-        extra -= {at for at, _ in real_said[block.b : block.b + block.size]}
+        missing -= {at for at, _ in known[block.a : block.a + block.size]}
+        extra -= {at for at, _ in written[block.b : block.b + block.size]}
     return extra, missing
 
 
-def marked(found: Sequence[str], chosen: set[int], element: str) -> Markup:
+def marked(words: Sequence[str], chosen: set[int], element: str) -> Markup:
     """The text again, its chosen pieces inside an element; a space between two of them is inside, too."""
-    parts: list[Markup | str] = []
-    run: list[str] = []
-    for at, piece in enumerate(found):
-        if at in chosen or (run and piece.isspace() and at + 1 in chosen):
-            run.append(piece)
-            continue
-        if run:
-            parts.append(tag(element, "".join(run)))
-            run = []
-        parts.append(piece)
-    if run:
-        parts.append(tag(element, "".join(run)))
-    return join(*parts)
+    inside = [at in chosen or (word.isspace() and {at - 1, at + 1} <= chosen) for at, word in enumerate(words)]
+    runs = groupby(zip(inside, words, strict=True), key=itemgetter(0))
+    texts = ((is_inside, "".join(word for _, word in run)) for is_inside, run in runs)
+    return join(*(tag(element, text) if is_inside else text for is_inside, text in texts))
 
 
-def _facts(sentence: Sentence) -> Markup:
-    shortest, longest = WORST_LENGTH
-    ratio = sentence.length_ratio
-    facts: list[Markup] = [
-        tag("span", f"chrF2 {sentence.chrf:.1f}"),
-        tag("span", f"BLEU {sentence.bleu:.1f}"),
-    ]
+def _facts(sentence: Sentence) -> Iterator[Markup]:
+    yield tag("span", f"chrF2 {sentence.chrf:.1f}")
+    yield tag("span", f"BLEU {sentence.bleu:.1f}")
     if sentence.empty:
-        facts.append(tag("span", both("is empty"), class_="odd"))
-    elif ratio is not None:
-        odd = not shortest <= ratio <= longest
-        facts.append(tag("span", both("ratio", ratio=f"{ratio:.2f}"), class_="odd" if odd else None))
+        yield tag("span", both("is empty"), class_="odd")
+    elif sentence.length_ratio is not None:
+        ratio = both("ratio", ratio=f"{sentence.length_ratio:.2f}")
+        yield tag("span", ratio, class_="odd" if _has_odd_length(sentence) else None)
     if sentence.copied:
-        facts.append(tag("span", both("is copied"), class_="odd"))
+        yield tag("span", both("is copied"), class_="odd")
     if sentence.repetition:
-        facts.append(tag("span", both("repeats", count=sentence.repetition), class_="odd"))
+        yield tag("span", both("repeats", count=sentence.repetition), class_="odd")
     if sentence.gaze is not None:
         entropy, uncovered = f"{sentence.gaze.entropy:.2f}", f"{sentence.gaze.uncovered:.0%}"
-        facts.append(tag("span", both("gaze", entropy=entropy, uncovered=uncovered)))
-    return join(*facts)
-
-
-def _line(name: object, kind: str, body: object) -> Markup:
-    direction = None if kind == "facts" else "auto"
-    return join(tag("dt", name, class_=kind), tag("dd", body, class_=kind, dir=direction))
+        yield tag("span", both("gaze", entropy=entropy, uncovered=uncovered))

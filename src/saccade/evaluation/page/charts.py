@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from saccade.evaluation.page.labels import both
-from saccade.evaluation.page.markup import Markup, join, tag
+from saccade.evaluation.page.templates import both
+from saccade.markup import Markup, join, tag
 
 WIDTH = 360
 LEFT, RIGHT = 92, 14  # of bars: room for the labels, and for the last number of the axis
@@ -43,15 +43,14 @@ def bar_chart(groups: Sequence[Bars], title: str) -> Markup:
     parts: list[Markup] = []
     for value in ticks:
         x = _place(value, ticks, LEFT, WIDTH - RIGHT)
-        parts += [_line(x, 4, x, bottom, "grid"), _text(x, bottom + 16, f"{value:g}", "tick middle")]
+        parts += [_line(x, 4, x, bottom, "grid"), _text(x, bottom + 16, value, "tick middle")]
     top = 4.0
     for group, height in zip(groups, heights, strict=True):
         middle = top + height / 2
-        parts += [_text(LEFT - 10, middle - 2, group.label, "label end")]
-        parts += [_text(LEFT - 10, middle + 12, f"n = {group.count:,}", "tick end")]
+        parts.append(_text(LEFT - 10, middle - 2, group.label, "label end"))
+        parts.append(_text(LEFT - 10, middle + 12, f"n = {group.count:,}", "tick end"))
         begin = middle - BAR * len(group.bars) / 2
-        for at, bar in enumerate(group.bars):
-            parts.append(_bar(bar, begin + at * BAR, ticks, few=group.count < 30))
+        parts += [_bar(bar, begin + at * BAR, ticks, few=group.count < 30) for at, bar in enumerate(group.bars)]
         top += height
     return _picture(join(*parts), bottom + AXIS, title)
 
@@ -62,7 +61,7 @@ def strip(bar: Bar, low: float, high: float) -> Markup:
     inside = (
         _line(6, 8, 154, 8, "grid"),
         _line(lower, 8, upper, 8, f"interval {colour(bar.system)}"),
-        tag("circle", cx=_n(x), cy=8, r=4, class_=f"dot {colour(bar.system)}"),
+        tag("circle", cx=x, cy=8, r=4, class_=f"dot {colour(bar.system)}"),
         tag("title", bar.hint),
     )
     return tag("svg", *inside, viewBox="0 0 160 16", class_="strip", role="img", aria_label=bar.hint)
@@ -78,7 +77,7 @@ def scatter(points: Sequence[Sequence[tuple[int, float]]], title: str) -> Markup
             # Lengths are whole numbers: dots are moved aside by less than half a word, so that they can be told apart.
             aside = (row * GOLDEN) % 1 - 0.5
             x, y = _place(max(0.0, length + 0.8 * aside), across, SIDE, WIDTH - RIGHT), _place(score, up, BOTTOM, TOP)
-            parts.append(tag("circle", cx=_n(x), cy=_n(y), r=2.2, class_=f"point {colour(number)}"))
+            parts.append(tag("circle", cx=x, cy=y, r=2.2, class_=f"point {colour(number)}"))
     parts += [_text(WIDTH - RIGHT, BOTTOM + 36, both("words", "tspan"), "tick end"), _text(0, 10, "chrF2", "tick")]
     return _picture(join(*parts), BOTTOM + 42, title)
 
@@ -95,7 +94,7 @@ def histogram(values: Sequence[float], title: str, *, above: int = 0, around_zer
         left, right = (_place(value, across, SIDE, WIDTH - RIGHT) for value in (edge, edge + 5))
         top = _place(count, up, BOTTOM, TOP)
         hint = tag("title", f"{edge} … {edge + 5}: {count:,}")
-        box = {"x": _n(left + 0.75), "y": _n(top), "width": _n(right - left - 1.5), "height": _n(BOTTOM - top)}
+        box = {"x": left + 0.75, "y": top, "width": right - left - 1.5, "height": BOTTOM - top}
         parts.append(tag("rect", hint, **box, rx=2, class_=f"bar {colour(0 if edge < 0 else above)}"))
     if around_zero:
         zero = _place(0, across, SIDE, WIDTH - RIGHT)
@@ -122,10 +121,10 @@ def _frame(across: Sequence[float], up: Sequence[float]) -> list[Markup]:
     parts = []
     for value in up:
         y = _place(value, up, BOTTOM, TOP)
-        parts += [_line(SIDE, y, WIDTH - RIGHT, y, "grid"), _text(SIDE - 6, y + 4, f"{value:g}", "tick end")]
+        parts += [_line(SIDE, y, WIDTH - RIGHT, y, "grid"), _text(SIDE - 6, y + 4, value, "tick end")]
     for value in across:
         x = _place(value, across, SIDE, WIDTH - RIGHT)
-        parts.append(_text(x, BOTTOM + 18, f"{value:g}", "tick middle"))
+        parts.append(_text(x, BOTTOM + 18, value, "tick middle"))
     return parts
 
 
@@ -133,12 +132,12 @@ def _bar(bar: Bar, y: float, ticks: Sequence[float], *, few: bool) -> Markup:
     zero, end, lower, upper = (
         _place(value, ticks, LEFT, WIDTH - RIGHT) for value in (0, bar.value, bar.lower, bar.upper)
     )
-    box = {"x": _n(zero), "y": _n(y + 1.5), "width": _n(end - zero), "height": BAR - 3}
+    box = {"x": zero, "y": y + 1.5, "width": end - zero, "height": BAR - 3}
     middle = y + BAR / 2
     return tag(
         "g",
         tag("title", bar.hint),
-        tag("rect", x=LEFT, y=_n(y), width=WIDTH - RIGHT - LEFT, height=BAR, class_="ground"),
+        tag("rect", x=LEFT, y=y, width=WIDTH - RIGHT - LEFT, height=BAR, class_="ground"),
         tag("rect", **box, rx=2, class_=f"bar {colour(bar.system)}"),
         _line(lower, middle, upper, middle, "whisker"),
         _line(lower, middle - 3, lower, middle + 3, "whisker"),
@@ -148,23 +147,18 @@ def _bar(bar: Bar, y: float, ticks: Sequence[float], *, few: bool) -> Markup:
 
 
 def _place(value: float, ends: Sequence[float], begin: float, end: float) -> float:
+    """Between `begin` and `end`, in tenths: numbers are kept short, as thousands of them are written."""
     low, high = ends[0], ends[-1]
-    return begin + (value - low) / ((high - low) or 1) * (end - begin)
+    return round(begin + (value - low) / ((high - low) or 1) * (end - begin), 1)
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
-    return tag("line", x1=_n(x1), y1=_n(y1), x2=_n(x2), y2=_n(y2), class_=kind)
+    return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=kind)
 
 
 def _text(x: float, y: float, words: object, kind: str) -> Markup:
-    return tag("text", words, x=_n(x), y=_n(y), class_=kind)
+    return tag("text", words, x=x, y=y, class_=kind)
 
 
 def _picture(inside: Markup, height: float, title: str) -> Markup:
-    box = f"0 0 {WIDTH} {_n(height)}"
-    return tag("svg", inside, viewBox=box, class_="chart", role="img", aria_label=title)
-
-
-def _n(number: float) -> str:
-    """Short, as thousands of them are written."""
-    return f"{number:.1f}".removesuffix(".0")
+    return tag("svg", inside, viewBox=f"0 0 {WIDTH} {height:g}", class_="chart", role="img", aria_label=title)

@@ -3,19 +3,17 @@
 Everything can be read without its script, which only sorts and filters the list of sentences.
 """
 
-import base64
-import hashlib
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 
-from saccade.evaluation.buckets import SCORED, Bucket, Grouping
+from saccade.evaluation.buckets import SCORED, Bucket, BucketScore, Grouping
 from saccade.evaluation.page.cards import cards
 from saccade.evaluation.page.charts import Bar, Bars, bar_chart, colour, histogram, scatter, strip
-from saccade.evaluation.page.labels import LABELS, both
-from saccade.evaluation.page.markup import Markup, join, raw, tag
+from saccade.evaluation.page.templates import LABELS, both, part, with_labels
 from saccade.evaluation.report import Report, System
-from saccade.evaluation.scores import Score
+from saccade.evaluation.scores import CorpusScore
+from saccade.evaluation.significance import SURE
 from saccade.evaluation.words import words
+from saccade.markup import Markup, fill_page, join, tag, web_file
 
 SHOWN = 10
 """How many of the best, the worst and the most different sentences are shown."""
@@ -23,169 +21,133 @@ LISTED = 2000
 """How many sentences the whole list has at most."""
 DRAWN = 1500
 """How many dots of a system are drawn at most."""
-SURE = 0.05
 ODDITIES = ("length_ratio", "empty", "copied", "repeating", "short", "long")
 
 
 def page(report: Report, *, version: str) -> str:
     """The whole file; `version` is that of saccade, which its foot names."""
-    style, script = (_file(name) for name in ("page.css", "page.js"))
-    title = "saccade evaluate: " + ", ".join(system.name for system in report.systems)
-    policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
+    first, *others = report.systems
+    keys = [part("key", colour=colour(number), name=system.name) for number, system in enumerate(report.systems)]
+    alone = "" if others else " alone"
+    shown = min(len(report), LISTED)
+    cut = part("too many", count=f"{len(report):,}", shown=f"{shown:,}") if shown < len(report) else ""
+    return fill_page(
+        with_labels(web_file("report/page.html")),
+        style=web_file("report/page.css"),
+        script=web_file("report/page.js"),
+        version=version,
+        title=", ".join(system.name for system in report.systems),
+        count=f"{len(report):,}",
+        legend=join(*(tag("span", key) for key in keys)),
+        facts=_facts(report),
+        verdicts=join(*(_verdict(first, other) for other in others)),
+        metrics=join(*(tag("th", score.name) for score in first.scores)),
+        scores=_scores(report, keys),
+        interval_why=both(f"interval why{alone}", samples=f"{report.samples:,}", first=first.name),
+        systems=join(*(part("system", key=key) for key in keys)),
+        oddities=_oddities(report),
+        remarks=join(*(part("remark", name=s.name, remark=s.remark) for s in report.systems if s.remark)),
+        groupings=join(*(_grouping(each, report.systems) for each in report.groupings if each.buckets)),
+        spread=_spread(report),
+        chosen=join(*_chosen_sentences(report)),
+        marks=_marks(),
+        too_many=cut,
+        sorts=_sorts(report),
+        listed=cards(report, range(shown), "all"),
+        signatures=join(*(part("signature", name=s.name, signature=s.signature) for s in first.scores)),
     )
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=policy),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", title),
-        raw("style", style),
-    )
-    sections = (
-        _scores(report),
-        _oddities(report),
-        _buckets(report),
-        _spread(report),
-        *_chosen_sentences(report),
-        _all_sentences(report),
-        _how(report),
-    )
-    body = tag(
-        "body",
-        *(tag("input", type="radio", name="language", id=name, checked=name == "en") for name in ("en", "zh")),
-        _header(report),
-        tag("main", *sections),
-        tag("footer", both("made by", version=version)),
-        raw("script", script),
-    )
-    return "<!DOCTYPE html>\n" + tag("html", head, body, lang="en") + "\n"
 
 
-def _header(report: Report) -> Markup:
+def _facts(report: Report) -> Markup:
     count = len(report.references)
-    facts = [both("sentences", count=f"{len(report):,}")]
-    facts.append(both("one reference") if count == 1 else both("references", count=count))
+    facts = [both("one reference") if count == 1 else both("references", count=count)]
     if report.language:
         facts.append(both("language", language=report.language))
-    switch = tag("nav", tag("label", "English", for_="en"), tag("label", "中文", for_="zh"), class_="languages")
-    title = tag(
-        "h1", *(tag("span", tag("b", class_=f"key {colour(n)}"), tag("bdi", s.name)) for n, s in _numbered(report))
-    )
-    return tag("header", switch, title, tag("p", *(tag("span", fact) for fact in facts), class_="facts"))
-
-
-def _scores(report: Report) -> Markup:
-    first, *others = report.systems
-    names = [score.name for score in first.scores]
-    scales = [
-        _scale([score for system in report.systems for score in system.scores if score.name == name]) for name in names
-    ]
-    head = tag("tr", tag("th", both("system")), *(tag("th", name) for name in names))
-    rows = [
-        tag("tr", _system(number, system), *map(_score_cell, system.scores, scales, [number] * len(names)))
-        for number, system in _numbered(report)
-    ]
-    why = (
-        both("interval why", samples=f"{report.samples:,}", first=first.name)
-        if others
-        else both("interval why alone", samples=f"{report.samples:,}")
-    )
-    verdicts = [tag("p", _verdict(first, other), class_="verdict") for other in others]
-    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="scores")
-    return _section("scores", tag("p", both("scores why")), *verdicts, _wide(table), tag("p", why, class_="quiet"))
-
-
-def _score_cell(score: Score, scale: tuple[float, float], number: int) -> Markup:
-    assert score.interval is not None
-    hint = f"{score.name} {score.value:.2f} [{score.interval.lower:.2f}, {score.interval.upper:.2f}]"
-    p = ""
-    if score.p_value is not None:
-        p = tag("span", f"p = {_p(score.p_value)}", class_="p sure" if score.p_value < SURE else "p")
-    return tag(
-        "td",
-        tag("span", tag("b", f"{score.value:.2f}"), f" ± {score.interval.margin:.2f}", class_="value"),
-        p,
-        strip(Bar(number, score.value, score.interval.lower, score.interval.upper, hint), *scale),
-        data_metric=score.name,
-    )
+    return join(*(tag("span", fact) for fact in facts))
 
 
 def _verdict(first: System, other: System) -> Markup:
     was, score = first.scores[0], other.scores[0]
     assert score.p_value is not None
-    size, ways = score.value - was.value, LABELS["better" if score.value >= was.value else "worse"]
-    key = "verdict sure" if score.p_value < SURE else "verdict unsure"
-    return both(key, name=other.name, first=first.name, size=f"{abs(size):.2f}", p=_p(score.p_value), way=ways)
-
-
-def _oddities(report: Report) -> Markup:
-    systems = [system.oddities for system in report.systems]
-    rows: list[tuple[str, list[str]]] = []
-    for name in ODDITIES:
-        if name != "copied" or report.sources is not None:
-            rows.append((name, [_number(getattr(each, name)) for each in systems]))
-    if any(each.gaze for each in systems):
-        rows.append(("entropy", [f"{each.gaze.entropy:.2f}" if each.gaze else "–" for each in systems]))
-        rows.append(("uncovered", [f"{each.gaze.uncovered:.1%}" if each.gaze else "–" for each in systems]))
-    if any("perplexity" in system.facts for system in report.systems):
-        known = [system.facts.get("perplexity") for system in report.systems]
-        rows.append(("perplexity", [_number(value) for value in known]))
-    head = tag("tr", tag("th"), *(_system(number, system) for number, system in _numbered(report)))
-    body = [
-        tag("tr", tag("th", both(name), tag("small", both(f"{name} why"))), *(tag("td", value) for value in values))
-        for name, values in rows
-    ]
-    remarks = [
-        tag("p", tag("bdi", each.name), ": ", each.remark, class_="quiet") for each in report.systems if each.remark
-    ]
-    table = tag("table", tag("thead", head), tag("tbody", *body), class_="oddities")
-    return _section("oddities", tag("p", both("oddities why")), _wide(table), *remarks)
-
-
-def _buckets(report: Report) -> Markup:
-    names = [system.name for system in report.systems]
-    return _section(
-        "buckets",
-        tag("p", both("buckets why")),
-        _legend(report),
-        *(_grouping(grouping, names) for grouping in report.groupings if grouping.buckets),
+    return part(
+        "verdict sure" if score.p_value < SURE else "verdict unsure",
+        name=other.name,
+        first=first.name,
+        size=f"{abs(score.value - was.value):.2f}",
+        way=both("better" if score.value >= was.value else "worse"),
+        p=_p(score.p_value),
     )
 
 
-def _grouping(grouping: Grouping, names: Sequence[str]) -> Markup:
+def _scores(report: Report, keys: Sequence[Markup]) -> Markup:
+    scales = [_scale(scores) for scores in zip(*(system.scores for system in report.systems), strict=True)]
+    rows = []
+    for number, (key, system) in enumerate(zip(keys, report.systems, strict=True)):
+        cells = (_score_cell(score, scale, number) for score, scale in zip(system.scores, scales, strict=True))
+        rows.append(part("score row", key=key, cells=join(*cells)))
+    return join(*rows)
+
+
+def _score_cell(score: CorpusScore, scale: tuple[float, float], number: int) -> Markup:
+    assert score.interval is not None
+    lower, upper, p = score.interval.lower, score.interval.upper, ""
+    if score.p_value is not None:
+        p = part("p value", p=_p(score.p_value), sure="sure" if score.p_value < SURE else "")
+    hint = f"{score.name} {score.value:.2f} [{lower:.2f}, {upper:.2f}]"
+    picture = strip(Bar(number, score.value, lower, upper, hint), *scale)
+    return part("score", metric=score.name, **_figures(score), p=p, strip=picture)
+
+
+def _oddities(report: Report) -> Markup:
+    counted = [system.oddities for system in report.systems]
+    gazes = [oddities.gaze for oddities in counted]
+    rows = {name: [_number(getattr(oddities, name)) for oddities in counted] for name in ODDITIES}
+    if report.sources is None:
+        del rows["copied"]
+    if any(gazes):
+        rows["entropy"] = [f"{gaze.entropy:.2f}" if gaze else "–" for gaze in gazes]
+        rows["uncovered"] = [f"{gaze.uncovered:.1%}" if gaze else "–" for gaze in gazes]
+    if any("perplexity" in system.facts for system in report.systems):
+        rows["perplexity"] = [_number(system.facts.get("perplexity")) for system in report.systems]
+    return join(
+        *(
+            part("oddity", name=both(name), why=both(f"{name} why"), cells=join(*(tag("td", cell) for cell in cells)))
+            for name, cells in rows.items()
+        )
+    )
+
+
+def _grouping(grouping: Grouping, systems: Sequence[System]) -> Markup:
+    names, name = [system.name for system in systems], grouping.name
     charts = []
     for metric in SCORED:
         groups = [
-            Bars(_label(bucket), len(bucket.rows), list(_bars(bucket, names, metric))) for bucket in grouping.buckets
+            Bars(_label(bucket, "tspan"), len(bucket.rows), list(_bars(bucket, names, metric)))
+            for bucket in grouping.buckets
         ]
-        chart = bar_chart(groups, f"{metric}, {LABELS[f'by {grouping.name}']['en']}")
-        charts.append(tag("figure", tag("figcaption", metric), chart))
-    head = [tag("th", both("bucket")), tag("th", both("number of sentences"))]
-    head += [tag("th", tag("bdi", name), " ", metric) for metric in SCORED for name in names]
+        chart = bar_chart(groups, f"{metric}, {LABELS[f'by {name}']['en']}")
+        charts.append(part("figure", caption=metric, picture=chart))
     rows = []
     for bucket in grouping.buckets:
-        found = [bucket.scores[name][metric] for metric in SCORED for name in names]
-        cells = [tag("td", tag("b", f"{each.value:.2f}"), f" ± {each.interval.margin:.2f}") for each in found]
-        rows.append(tag("tr", tag("th", _label(bucket, "span")), tag("td", f"{len(bucket.rows):,}"), *cells))
-    table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *rows))
-    return tag(
-        "section",
-        tag("h3", both(f"by {grouping.name}")),
-        tag("p", both(f"by {grouping.name} {grouping.text}"), class_="quiet"),
-        tag("div", *charts, class_="charts"),
-        tag("details", tag("summary", both("figures")), _wide(table)),
+        scores = (bucket.scores[system][metric] for metric in SCORED for system in names)
+        cells = join(*(part("bucket score", **_figures(score)) for score in scores))
+        rows.append(part("bucket row", label=_label(bucket), count=f"{len(bucket.rows):,}", cells=cells))
+    return part(
+        "grouping",
+        title=both(f"by {name}"),
+        why=both(f"by {name} {grouping.text}"),
+        charts=join(*charts),
+        columns=join(*(part("bucket column", name=system, metric=metric) for metric in SCORED for system in names)),
+        rows=join(*rows),
     )
 
 
 def _bars(bucket: Bucket, names: Sequence[str], metric: str) -> Iterator[Bar]:
     for number, name in enumerate(names):
-        found = bucket.scores[name][metric]
-        ends = found.interval.lower, found.interval.upper
-        figures = f"{metric} {found.value:.2f} [{ends[0]:.2f}, {ends[1]:.2f}]"
-        hint = f"{name} · {bucket.label} · {figures} · n = {len(bucket.rows):,}"
-        yield Bar(number, found.value, *ends, hint)
+        score = bucket.scores[name][metric]
+        lower, upper = score.interval.lower, score.interval.upper
+        figures = f"{metric} {score.value:.2f} [{lower:.2f}, {upper:.2f}]"
+        yield Bar(number, score.value, lower, upper, f"{name} · {bucket.label} · {figures} · n = {len(bucket.rows):,}")
 
 
 def _spread(report: Report) -> Markup:
@@ -196,117 +158,60 @@ def _spread(report: Report) -> Markup:
         [(length, system.sentences[row].chrf) for length, row in zip(lengths, rows, strict=True)]
         for system in report.systems
     ]
-    sampled = join(" ", both("sampled", step=step)) if step > 1 else ""
-    figures = [_figure(join(both("spread why"), sampled), scatter(points, "chrF2, length"))]
+    caption = join(both("spread why"), " ", both("sampled", step=step)) if step > 1 else both("spread why")
+    figures = [part("figure", caption=caption, picture=scatter(points, "chrF2, length"))]
     first, *others = report.systems
     if not others:
-        values = [sentence.chrf for sentence in first.sentences]
-        figures.append(_figure(both("histogram why"), histogram(values, "chrF2")))
+        picture = histogram([sentence.chrf for sentence in first.sentences], "chrF2")
+        figures.append(part("figure", caption=both("histogram why"), picture=picture))
     for number, other in enumerate(others, start=1):
-        figures.append(_differing(first, other, number))
-    return _section("spread", _legend(report), tag("div", *figures, class_="charts"))
-
-
-def _differing(first: System, other: System, number: int) -> Markup:
-    values = _differences(first, other)
-    caption = both(
-        "differences why",
-        name=other.name,
-        first=first.name,
-        better=sum(value > 0 for value in values),
-        worse=sum(value < 0 for value in values),
-        alike=values.count(0),
-    )
-    return _figure(caption, histogram([value for value in values if value], "Δ chrF2", above=number, around_zero=True))
+        values = _differences(first, other)
+        counts = {
+            "better": sum(value > 0 for value in values),
+            "worse": sum(value < 0 for value in values),
+            "alike": values.count(0),
+        }
+        caption = both("differences why", name=other.name, first=first.name, **counts)
+        picture = histogram([value for value in values if value], "Δ chrF2", above=number, around_zero=True)
+        figures.append(part("figure", caption=caption, picture=picture))
+    return join(*figures)
 
 
 def _chosen_sentences(report: Report) -> Iterator[Markup]:
+    def section(id: str, title: Markup, why: str, rows: Sequence[int]) -> Markup:
+        return part("chosen", id=id, title=title, why=both(why), marks=_marks(), cards=cards(report, rows[:SHOWN]))
+
     first, *others = report.systems
     for number, other in enumerate(others, start=1):
         values = _differences(first, other)
-        order = sorted(range(len(values)), key=lambda row: values[row])
+        order = sorted(range(len(values)), key=values.__getitem__)
         gains, losses = [row for row in order[::-1] if values[row] > 0], [row for row in order if values[row] < 0]
         for key, rows in (("gains", gains), ("losses", losses)):
-            title = both(key, name=other.name, first=first.name)
-            why = tag("p", both("differences"), class_="quiet")
-            yield _section(f"{key}-{number}", why, _marks(), cards(report, rows[:SHOWN]), title=title)
+            yield section(f"{key}-{number}", both(key, name=other.name, first=first.name), "differences", rows)
     means = [sum(system.sentences[row].chrf for system in report.systems) for row in range(len(report))]
-    order = sorted(range(len(means)), key=lambda row: means[row])
+    order = sorted(range(len(means)), key=means.__getitem__)
     for key, rows in (("worst", order), ("best", order[::-1])):
-        why = tag("p", both("chosen why" if others else "chosen why alone"), class_="quiet")
-        yield _section(key, why, _marks(), cards(report, rows[:SHOWN]))
+        yield section(key, both(key), "chosen why" if others else "chosen why alone", rows)
 
 
 def _marks() -> Markup:
-    legend = both("marks", marked=tag("mark", both("marked")), missed=tag("ins", both("missed")))
-    return tag("p", legend, class_="quiet")
+    return part("marks", marked=tag("mark", both("marked")), missed=tag("ins", both("missed")))
 
 
-def _all_sentences(report: Report) -> Markup:
-    parts = [_marks()]
-    if len(report) > LISTED:
-        parts.append(tag("p", both("too many", count=f"{len(report):,}", shown=f"{LISTED:,}"), class_="quiet"))
-    sorts = [tag("button", both("line"), type="button", data_sort="row", aria_pressed="true")]
-    for number, system in _numbered(report):
-        sorts.append(
-            tag("button", "chrF2 ", tag("bdi", system.name), type="button", data_sort=number, aria_pressed="false")
-        )
+def _sorts(report: Report) -> Markup:
+    by: dict[object, Markup] = {
+        number: join("chrF2 ", tag("bdi", system.name)) for number, system in enumerate(report.systems)
+    }
     if len(report.systems) > 1:
-        sorts.append(tag("button", both("difference"), type="button", data_sort="difference", aria_pressed="false"))
-    shows = [
-        tag("button", both(key), type="button", data_show=key, aria_pressed="true" if key == "any" else "false")
-        for key in ("any", "odd")
-    ]
-    tools = tag(
-        "div",
-        tag("span", tag("em", both("sort")), *sorts),
-        tag("span", tag("em", both("show")), *shows),
-        tag("label", tag("em", both("search")), tag("input", type="search", id="find")),
-        class_="tools",
-        hidden=True,
-    )
-    listed = cards(report, range(min(len(report), LISTED)), "all")
-    return _section(
-        "all", *parts, tag("details", tag("summary", both("sentences", count=f"{len(report):,}")), tools, listed)
-    )
+        by["difference"] = both("difference")
+    return join(*(part("sort", by=key, name=name) for key, name in by.items()))
 
 
-def _how(report: Report) -> Markup:
-    signatures = [
-        join(tag("dt", score.name), tag("dd", tag("code", score.signature))) for score in report.systems[0].scores
-    ]
-    return _section("how", tag("p", both("how why"), class_="quiet"), tag("dl", *signatures, class_="signatures"))
-
-
-def _section(key: str, *inside: object, title: Markup | None = None) -> Markup:
-    return tag("section", tag("h2", title or both(key)), *inside, id=f"section-{key}")
-
-
-def _legend(report: Report) -> Markup:
-    return tag(
-        "p",
-        *(tag("span", tag("b", class_=f"key {colour(n)}"), tag("bdi", s.name)) for n, s in _numbered(report)),
-        class_="legend",
-    )
-
-
-def _figure(caption: object, picture: Markup) -> Markup:
-    return tag("figure", tag("figcaption", caption), picture)
-
-
-def _wide(table: Markup) -> Markup:
-    return tag("div", table, class_="wide", tabindex=0)
-
-
-def _system(number: int, system: System) -> Markup:
-    return tag("th", tag("b", class_=f"key {colour(number)}"), tag("bdi", system.name))
-
-
-def _label(bucket: Bucket, element: str = "tspan") -> Markup | str:
+def _label(bucket: Bucket, element: str = "span") -> Markup | str:
     return both(bucket.label, element) if bucket.label in LABELS else bucket.label
 
 
-def _scale(scores: Sequence[Score]) -> tuple[float, float]:
+def _scale(scores: Sequence[CorpusScore]) -> tuple[float, float]:
     """From the lowest to the highest end of the intervals, with some room."""
     ends = [
         end for score in scores if score.interval for end in (score.interval.lower, score.interval.upper, score.value)
@@ -319,8 +224,9 @@ def _differences(first: System, other: System) -> list[float]:
     return [b.chrf - a.chrf for a, b in zip(first.sentences, other.sentences, strict=True)]
 
 
-def _numbered(report: Report) -> list[tuple[int, System]]:
-    return list(enumerate(report.systems))
+def _figures(score: CorpusScore | BucketScore) -> dict[str, str]:
+    assert score.interval is not None
+    return {"value": f"{score.value:.2f}", "margin": f"{score.interval.margin:.2f}"}
 
 
 def _number(value: float | None) -> str:
@@ -329,12 +235,3 @@ def _number(value: float | None) -> str:
 
 def _p(value: float) -> str:
     return f"{value:.4f}"  # as sacreBLEU writes it
-
-
-def _file(name: str) -> str:
-    return files("saccade.evaluation.page").joinpath(name).read_text(encoding="utf-8")
-
-
-def _hash(content: str) -> str:
-    """What the page's policy knows its own style and script by; any other is refused."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

@@ -17,7 +17,7 @@ from saccade import settings
 from saccade.data.loader import Loaded
 from saccade.data.sampler import Position
 from saccade.directory import Description, save
-from saccade.evaluation.scores import Score
+from saccade.evaluation.scores import CorpusScore
 from saccade.nn.images import D_EFFICIENT
 from saccade.nn.mode import evaluating
 from saccade.search.settings import SearchSettings
@@ -222,7 +222,7 @@ class PhotographsTask:
         found = [each[0] for batch in self._batches(images) for each in engine.describe(batch.images, search)]
         return [self.tokenizer.decode(each.ids) for each in found]
 
-    def _bleu(self, said: Sequence[str], images: Sequence[int], change: Callable[[str], str] = str) -> Score:
+    def _bleu(self, said: Sequence[str], images: Sequence[int], change: Callable[[str], str] = str) -> CorpusScore:
         known = [[change(text) for text in self.valid[image].captions] for image in images]
         return caption_bleu([change(text) for text in said], known, language=self.task.language)
 

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import cast
 
 from saccade.errors import DataError
-from saccade.evaluation.scores import Score, bleu_tokenization
+from saccade.evaluation.scores import CorpusScore, bleu_tokenization
 from saccade.evaluation.significance import Interval, chosen_seed, counted, interval, resampled, score
 
 
 def caption_bleu(
     captions: Sequence[str], references: Sequence[Sequence[str]], *, language: str, samples: int = 1000
-) -> Score:
+) -> CorpusScore:
     """BLEU-4 of lower-cased text. An image may have more captions than another; those missing are left out."""
     from sacrebleu.metrics.bleu import BLEU
 
@@ -29,7 +29,7 @@ def caption_bleu(
     counts = counted(metric, captions, references_by_file)
     assert abs(score(metric, counts) - whole.score) < 1e-6
     within: Interval = interval(resampled(metric, counts, samples=samples, seed=chosen_seed()[0]))
-    return Score("BLEU", whole.score, metric.get_signature().format(), within)
+    return CorpusScore("BLEU", whole.score, metric.get_signature().format(), within)
 
 
 def bare(text: str) -> str:

@@ -81,8 +81,7 @@ class LinesView {
     this.offsets = [(most - lookedAt.length) / 2, (most - lookers.length) / 2].map((rows) => rows * this.rowHeight);
     this.left.style.paddingTop = `${this.offsets[0]}px`;
     this.right.style.paddingTop = `${this.offsets[1]}px`;
-    const tallest = Math.max(320, Math.min(window.innerHeight * 0.68, 820));
-    this.scroller.style.height = `${Math.min(most * this.rowHeight + 4, tallest)}px`;
+    this.scroller.style.height = `${Math.min(most * this.rowHeight + 4, tallest(0.68, 820))}px`;
     this.leftHeading.style.width = `${this.left.clientWidth}px`;
     this.rightHeading.style.width = `${this.right.clientWidth}px`;
     this.width = this.gap.clientWidth;

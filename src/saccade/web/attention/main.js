@@ -158,6 +158,7 @@ function same(one, other) {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
+document.documentElement.classList.toggle("framed", window !== window.parent);
 const tables = JSON.parse(byId("data").textContent);
 new App(tables.traces.map((table) => new Trace(table)), tables.title);
 document.documentElement.dataset.ready = "";

@@ -47,7 +47,7 @@ class MatrixView {
     context.font = `13px ${FONT}`;
     const letters = new Lettering(context, this.app.colours);
     const longest = (tokens) => Math.min(this.room, Math.max(...tokens.map((token) => letters.width(token))));
-    const width = this.app.room, height = Math.max(320, Math.min(window.innerHeight * 0.72, 860));
+    const width = this.app.room, height = tallest(0.72, 860);
     this.left = Math.max(longest(this.rowTokens) + 14, 76);
     const across = longest(this.columnTokens);
 

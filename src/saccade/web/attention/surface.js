@@ -7,6 +7,13 @@ const HEAD_COLOURS = {
 
 const NAMES = ["text", "quiet", "mark", "accent", "empty", "full", "card"];
 
+/** How high a picture may be: a share of the window; in a frame, what is left of it, so that nothing has to scroll. */
+function tallest(share, most) {
+  if (window === window.parent) return Math.max(320, Math.min(window.innerHeight * share, most));
+  const above = byId("stage").getBoundingClientRect().top + window.scrollY;
+  return Math.max(240, window.innerHeight - above - byId("foot").offsetHeight - 64);
+}
+
 /** The colours of the style sheet as the browser resolves them in this theme. */
 function readColours(dark) {
   const probe = make("span");

@@ -15,7 +15,7 @@
     element,
     row: Number(element.dataset.row),
     chrf: element.dataset.chrf.split(" ").map(Number),
-    odd: "odd" in element.dataset,
+    odd: element.dataset.odd === "yes",
     text: null, // read when it is first searched
   }));
   const find = document.getElementById("find");
