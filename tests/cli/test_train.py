@@ -25,11 +25,12 @@ def test_a_dry_run_checks_and_estimates_and_keeps_only_the_corpus(saccade, write
     ended = saccade("train", write_task(tmp_path), "--dry-run", "--set", "training.updates=5000")
     assert ended.code == 0
     assert re.fullmatch(
-        r"settings and data are sound\n"
+        r"Settings and data OK\n"
         r"[\d,]+ parameters\n"
         r"5,000 updates, about 5000\.0 epochs\n"
-        r"\d+\.\d\d s an update here: about \d+\.\d minutes, validation not counted\n"
-        r"\d+\.\d GiB of memory at most so far\n",
+        r"\d+\.\d\d s per update: about \d+\.\d minutes\n"
+        r"\d+ validations of at most \d+\.\d s each\n"
+        r"\d+\.\d GiB of memory at most\n",
         ended.stdout,
     ), ended.stdout
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["corpus"]

@@ -1,7 +1,6 @@
 """`saccade train`: a recipe in, a model out."""
 
-import resource
-import sys
+import math
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
@@ -126,29 +125,31 @@ def tell(outcome: "Outcome", run: "Run") -> None:
 
 
 def estimate(recipe: Recipe | TaskRecipe) -> None:
-    """Try a few updates and say what the whole training would take. Nothing is saved but the prepared corpus."""
+    """Try a few updates and a validation, and print what the whole training needs. Only the corpus is saved."""
     from saccade.training import machine, processes
+    from saccade.training.estimate import estimate as measured
     from saccade.training.loop import Training
     from saccade.training.run import Run
 
     with processes.joined(machine.use(recipe.training.device, recipe.training.threads)) as group:
         group.first(lambda: _prepare(recipe))
-        lesson = _lesson(recipe)
-        training = Training(Run(recipe.run, recipe), lesson, processes=group)
-        seconds = training.trial(updates=5)
+        needs = measured(Training(Run(recipe.run, recipe), _lesson(recipe), processes=group))
     if not group.is_first:
         return
-    num_parameters = sum(parameter.numel() for parameter in training.model.parameters())
-    # ru_maxrss counts kilobytes on Linux and bytes on macOS.
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
-    batches = recipe.training.updates * recipe.training.accumulate * group.world
-    epochs = f", about {batches / lesson.batches_per_epoch:.1f} epochs" if isinstance(recipe, Recipe) else ""
-    minutes = seconds * recipe.training.updates / 60
+    updates, every = recipe.training.updates, recipe.training.validate_every
+    epochs = f", about {needs.epochs:.1f} epochs" if isinstance(recipe, Recipe) else ""
+    minutes = needs.seconds_per_update * updates / 60
     duration = f"{minutes:.1f} minutes" if minutes < 90 else f"{minutes / 60:.1f} hours"
+    memory = (
+        "Memory is not measured on this system"
+        if needs.peak_bytes is None
+        else (f"{needs.peak_bytes / 2**30:.1f} GiB of memory at most")
+    )
     print_result(
-        f"settings and data are sound\n"
-        f"{num_parameters:,} parameters\n"
-        f"{recipe.training.updates:,} updates{epochs}\n"
-        f"{seconds:.2f} s an update here: about {duration}, validation not counted\n"
-        f"{peak:.1f} GiB of memory at most so far"
+        f"Settings and data OK\n"
+        f"{needs.num_parameters:,} parameters\n"
+        f"{updates:,} updates{epochs}\n"
+        f"{needs.seconds_per_update:.2f} s per update: about {duration}\n"
+        f"{math.ceil(updates / every):,} validations of at most {needs.seconds_per_validation:.1f} s each\n"
+        f"{memory}"
     )

@@ -3,7 +3,7 @@
 import math
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
@@ -20,6 +20,7 @@ from saccade.data.sampler import Indices, Position
 from saccade.engines.torch import fill
 from saccade.errors import CheckpointError, DataError, TrainingError
 from saccade.nn import dropout
+from saccade.nn.machine import release_freed_memory
 from saccade.training import checkpoint, machine, sharding
 from saccade.training.checkpoint import Checkpoint, Progress, parameters
 from saccade.training.lesson import Lesson, Validation
@@ -113,14 +114,30 @@ class Training:
             self.metrics.close()
         return Outcome(self.progress, interrupted=stopped)
 
-    def trial(self, updates: int) -> float:
-        """Seconds an update takes, tried on the first batches; nothing is saved or logged."""
-        batches = self._batches(Position())
-        self._update(batches)  # the first one also warms up
-        before = self.progress.seconds
-        for _ in range(updates):
-            self._update(batches)
-        return (self.progress.seconds - before) / updates
+    def trial(self, batches: Sequence[Loaded]) -> float:
+        """Seconds per update, measured on these batches; nothing is saved or logged."""
+        before, number, stream = self.progress.seconds, len(batches) // self.settings.accumulate, iter(batches)
+        for _ in range(number):
+            self._update(stream)
+        return (self.progress.seconds - before) / number
+
+    def parameters(self) -> checkpoint.Arrays:
+        """All parameters as they are now, gathered from all processes if they are sharded."""
+        return sharding.gathered(self.model, self.processes) if self.is_sharded else parameters(self.model)
+
+    def measure(self, values: checkpoint.Arrays) -> Validation:
+        """Validate the model, which has these parameters.
+
+        Validation needs other blocks of memory than updates, in other threads. Were both kept, they would add up.
+        """
+        release_freed_memory()
+        figures = self.processes.first(
+            lambda: asdict(
+                self.lesson.validate(self._with(values) if self.is_sharded else self.model, self.progress.update)
+            )
+        )
+        release_freed_memory()
+        return Validation(**figures | {"sample": tuple(figures["sample"])})
 
     def _together(self) -> nn.Module:
         """The learner, whose gradients are from now on the mean over all processes."""
@@ -261,11 +278,8 @@ class Training:
 
     def _validate(self) -> None:
         update = self.progress.update
-        values = sharding.gathered(self.model, self.processes) if self.is_sharded else parameters(self.model)
-        found = self.processes.first(
-            lambda: asdict(self.lesson.validate(self._with(values) if self.is_sharded else self.model, update))
-        )
-        validation = Validation(**found | {"sample": tuple(found["sample"])})
+        values = self.parameters()
+        validation = self.measure(values)
         before = self.progress.best
         is_best = self._is_best(validation)
         if is_best:
