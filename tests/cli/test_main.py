@@ -97,7 +97,7 @@ def test_an_output_that_cannot_be_written(tmp_path: Path):
         )
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1] == (
-        "error: The system refuses to read or write the output: No space left on device. Check that its directory "
+        "error: Cannot read or write the output: No space left on device. Check that its directory "
         "exists, that you may write there and that the disk is not full."
     )
     assert "Traceback" not in ended.stderr

@@ -74,7 +74,7 @@ def demo(
     recipe = recipes.load(recipe_file)
     note(f"The recipe is in {recipe_file}: dates as people write them, to ISO dates.")
     if fit(recipe):
-        note(f"The run is saved. Go on with the same command: {shlex.join(['saccade', 'demo', '-d', str(directory)])}")
+        note(f"Saved the run. To resume: {shlex.join(['saccade', 'demo', '-d', str(directory)])}")
         raise typer.Exit(130)
     from saccade.translator import load
 

@@ -58,10 +58,10 @@ def refuse(message: str) -> NoReturn:
 
 
 def explained(error: OSError | SafetensorError) -> str:
-    """What the system refused to do, and what to look at."""
+    """What cannot be read or written, why, and what to check."""
     name, reason = getattr(error, "filename", None), getattr(error, "strerror", None) or str(error)
     return (
-        f"The system refuses to read or write {name or 'the output'}: {reason}. "
+        f"Cannot read or write {name or 'the output'}: {reason}. "
         "Check that its directory exists, that you may write there and that the disk is not full."
     )
 

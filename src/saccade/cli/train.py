@@ -32,9 +32,9 @@ def train(
         ),
     ] = False,
 ) -> None:
-    """Train a model from a recipe, or go on with a training that was interrupted.
+    """Train a model from a recipe, or resume training.
 
-    The corpus is prepared first if it has not been. Ctrl-C saves a checkpoint; the same command goes on from it.
+    The corpus is prepared first if it has not been. Ctrl-C saves a checkpoint; the same command resumes from it.
 
     Examples: `saccade train recipe.toml`
 
@@ -47,7 +47,7 @@ def train(
     if dry_run:
         estimate(chosen)
     elif fit(chosen):
-        note(f"The run is saved. Go on with the same command: {typed('train', recipe, overrides)}")
+        note(f"Saved the run. To resume: {typed('train', recipe, overrides)}")
         raise typer.Exit(130)
     else:
         print_result(str(chosen.run / "model"))
@@ -117,10 +117,10 @@ def tell(outcome: "Outcome", run: "Run") -> None:
         note(f"Interrupted after update {done.update:,}.")
         return
     if done.update < run.recipe.training.updates:
-        note(f"Stopped early: the last {done.stale} validations found nothing better (training.patience).")
+        note(f"Stopped early: no improvement in the last {done.stale} validations (training.patience).")
     note(
         f"{done.update:,} updates in {done.seconds / 60:.1f} minutes of training. "
-        f"The model of update {done.best_update:,} is in {run.model}."
+        f"Saved the model (update {done.best_update:,}) to {run.model}."
     )
 
 
