@@ -5,9 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 VERBS = [
     "demo",
@@ -109,3 +112,31 @@ def test_an_interrupt_is_no_traceback(saccade, monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setattr("saccade.recipe.load_any", interrupted)
     assert saccade("prepare", tmp_path) == (130, "", "interrupted\n")
+
+
+def _helps() -> Iterator[list[str]]:
+    """The words before --help of every command."""
+    from saccade.cli.main import app
+
+    waiting: list[tuple[list[str], Any]] = [([], typer.main.get_command(app))]
+    while waiting:
+        words, command = waiting.pop()
+        yield words
+        waiting += [([*words, name], below) for name, below in getattr(command, "commands", {}).items()]
+
+
+@pytest.mark.parametrize("words", list(_helps()), ids=" ".join)
+def test_help_names_no_types_of_python(saccade, words: list[str]):
+    ended = saccade(*words, "--help")
+    assert ended.code == 0
+    assert re.findall(r"<[^>]*>|\[?x ?>=[^\]]*\]?|list\[|Path\b", ended.stdout) == []
+    assert re.search(r"--help +-h +Show|--help +Show", ended.stdout)
+
+
+def test_help_says_what_follows_an_option(saccade):
+    told = saccade("translate", "--help").stdout
+    assert re.search(r"--beam +-b +N ", told)
+    assert re.search(r"--output +-o +FILE ", told)
+    assert re.search(r"--split +auto\|sentences\|never ", told)
+    assert re.search(r"--directory +-d +DIR ", saccade("demo", "--help").stdout)
+    assert saccade("translate", "--model", "m", "--beam", "0").code == 2, "bounds still hold"

@@ -14,6 +14,7 @@ from saccade.benchmark.race import Contestant, Result
 from saccade.benchmark.work import SIZES, Drops, Work
 from saccade.cli.console import note, print_result
 from saccade.cli.options import ModelPath
+from saccade.cli.plain_help import PlainGroup, Verb
 from saccade.directory import ModelDirectory
 from saccade.errors import DataError, OutputExists, need_torch
 from saccade.interop.ctranslate2 import transformer
@@ -24,7 +25,7 @@ PLAIN: tuple[Drops, ...] = ("everywhere", "paper")
 OURS: tuple[Drops, ...] = ("paper", "feed-forward", "everywhere")
 """Our default, and like with like."""
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
+app = typer.Typer(cls=PlainGroup, no_args_is_help=True, rich_markup_mode="markdown")
 
 Size = Annotated[
     Literal["tiny", "base", "all"], typer.Option("--size", help="Size of the model; all: one after another.")
@@ -45,7 +46,7 @@ def bench() -> None:
     """
 
 
-@app.command()
+@app.command(cls=Verb)
 def train(
     size: Size = "tiny",
     windows: Windows = 5,
@@ -72,7 +73,7 @@ def train(
     _measure(contestants, report.training_table, size, windows, seconds, json_file)
 
 
-@app.command()
+@app.command(cls=Verb)
 def tricks(size: Size = "tiny", windows: Windows = 5, seconds: Seconds = 10.0, json_file: JsonFile = None) -> None:
     """Measure what each trick of our training gains: with all of them, and with one left out in turn.
 
@@ -88,7 +89,7 @@ def tricks(size: Size = "tiny", windows: Windows = 5, seconds: Seconds = 10.0, j
     _measure(contestants, report.tricks_table, size, windows, seconds, json_file)
 
 
-@app.command()
+@app.command(cls=Verb)
 def decode(
     model: ModelPath,
     sentences: Annotated[int, typer.Option("--sentences", min=20, help="How many sentences are translated.")] = 1000,

@@ -126,17 +126,10 @@ class Training:
         return sharding.gathered(self.model, self.processes) if self.is_sharded else parameters(self.model)
 
     def measure(self, values: checkpoint.Arrays) -> Validation:
-        """Validate the model, which has these parameters.
-
-        Validation needs other blocks of memory than updates, in other threads. Were both kept, they would add up.
-        """
-        release_freed_memory()
+        """Validate the model, which has these parameters."""
         figures = self.processes.first(
-            lambda: asdict(
-                self.lesson.validate(self._with(values) if self.is_sharded else self.model, self.progress.update)
-            )
+            lambda: asdict(self._judge(self._with(values) if self.is_sharded else self.model))
         )
-        release_freed_memory()
         return Validation(**figures | {"sample": tuple(figures["sample"])})
 
     def _together(self) -> nn.Module:
@@ -291,6 +284,14 @@ class Training:
             self.metrics.log(update, **validation.logged)
         self.reporter.validated(validation, is_best)
 
+    def _judge(self, model: nn.Module) -> Validation:
+        """Validation needs other blocks of memory than updates, in other threads. Were both kept, they would add up."""
+        release_freed_memory()
+        try:
+            return self.lesson.validate(model, self.progress.update)
+        finally:
+            release_freed_memory()
+
     def _with(self, values: checkpoint.Arrays) -> nn.Module:
         """A model like this one, whole and by itself, with these parameters."""
         model = self.lesson.build().to(self.device)
@@ -342,7 +343,7 @@ class Training:
         if len(last) < 2:
             return
         averaged = checkpoint.average(last)
-        validation = self.lesson.validate(self._with(averaged), self.progress.update)
+        validation = self._judge(self._with(averaged))
         is_best = self._is_best(validation)
         if is_best:
             self._keep_as_best(validation, averaged, f"{len(last)} checkpoints, averaged")
