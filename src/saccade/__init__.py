@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from saccade.tasks.model import TaskModel
     from saccade.text.wording import Wording
     from saccade.trace.trace import AttentionTrace
-    from saccade.trainer import TrainingEstimate, TrainingResult, estimate, prepare, train
+    from saccade.trainer import TrainingResult, estimate, prepare, train
+    from saccade.training.estimate import TrainingEstimate
     from saccade.training.reporter import Reporter
     from saccade.translation import Translation
     from saccade.translator import Translator, load
@@ -67,7 +68,7 @@ _LAZY = {
     "Recipe": "saccade.recipe",
     "Reporter": "saccade.training.reporter",
     "TaskModel": "saccade.tasks.model",
-    "TrainingEstimate": "saccade.trainer",
+    "TrainingEstimate": "saccade.training.estimate",
     "TrainingResult": "saccade.trainer",
     "Translation": "saccade.translation",
     "Translator": "saccade.translator",

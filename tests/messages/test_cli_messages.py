@@ -244,9 +244,9 @@ def test_the_newest_checkpoint_cut_short(saccade, run: Path):
     assert ended.code == 0
     assert (
         f"warning: {file} must have the checksum that checkpoint.json names, but has another: the file was cut short "
-        "or damaged. It is passed over.\n"
+        "or damaged. Skipping it.\n"
     ) in ended.stderr
-    assert "\nGoing on from update 3.\n" in ended.stderr
+    assert "\nResuming from update 3.\n" in ended.stderr
     assert "\n8 updates in " in ended.stderr
 
 
@@ -531,15 +531,13 @@ def test_a_run_directory_that_is_something_else(saccade, recipe: Path, tmp_path:
 def test_an_output_directory_that_is_none(saccade, recipe: Path, trained: Path, tmp_path: Path):
     for verb in ("prepare", "train"):
         assert message(saccade(verb, recipe, "--set", f"run={tmp_path}/train.en/run")) == (
-            f"The system refuses to read or write {tmp_path}/train.en/run: Not a directory. {REFUSED}"
+            f"Cannot read or write {tmp_path}/train.en/run: Not a directory. {REFUSED}"
         )
     files = ("--source", tmp_path / "train.en", "--target", tmp_path / "train.de")
-    assert message(saccade("init", recipe, *files)) == (
-        f"The system refuses to read or write {recipe}: File exists. {REFUSED}"
-    )
+    assert message(saccade("init", recipe, *files)) == f"Cannot read or write {recipe}: File exists. {REFUSED}"
     out = tmp_path / "none/out.de"
     assert message(saccade("translate", "-m", trained / "run", trained / "train.en", "-o", out)) == (
-        f"The system refuses to read or write {out}: No such file or directory. {REFUSED}"
+        f"Cannot read or write {out}: No such file or directory. {REFUSED}"
     )
 
 
@@ -553,9 +551,7 @@ def test_an_output_directory_that_may_not_be_written(
 
     monkeypatch.setattr(os, "mkdir", locked)
     for verb in ("prepare", "train"):
-        assert message(saccade(verb, recipe)) == (
-            f"The system refuses to read or write {tmp_path}/run: Permission denied. {REFUSED}"
-        )
+        assert message(saccade(verb, recipe)) == (f"Cannot read or write {tmp_path}/run: Permission denied. {REFUSED}")
 
 
 def test_a_run_that_another_training_is_writing_to(saccade, trained, tmp_path):
