@@ -15,6 +15,7 @@ from saccade.errors import ModelError
 from saccade.models.captioner import AnyCaptioner, Captioner
 from saccade.nn.capture import capture
 from saccade.search.hypothesis import Hypothesis
+from saccade.search.problem import SearchProblem
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import BOS, EOS, PAD, SPECIALS, Tokenizer
@@ -38,9 +39,15 @@ class CaptionEngine:
         found: list[list[Hypothesis]] = []
         size = max(1, BATCH // settings.beam)
         for part in (images[begin : begin + size] for begin in range(0, len(images), size)):
-            limits = torch.full((len(part),), settings.limit(0), device=part.device)
-            memory = self.model.encode(Images(part))
-            found += search(self.model, memory, limits=limits, bos=BOS, eos=EOS, settings=settings, banned=(PAD, BOS))
+            problem = SearchProblem(
+                model=self.model,
+                memory=self.model.encode(Images(part)),
+                limits=torch.full((len(part),), settings.limit(0), device=part.device),
+                bos=BOS,
+                eos=EOS,
+                banned=(PAD, BOS),
+            )
+            found += search(problem, settings)
             advanced(len(part))
         return found
 

@@ -10,6 +10,7 @@ from saccade.data.tasks.geometry import Order, Points
 from saccade.data.tasks.points import STOP, PointBatch, collate, collate_sets
 from saccade.models.pointer import PointerNetwork
 from saccade.nn.capture import capture
+from saccade.search.problem import SearchProblem
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
@@ -42,8 +43,11 @@ class PointerEngine:
         found = []
         for start in range(0, len(sets), BATCH):
             batch = collate_sets(sets[start : start + BATCH]).to(self._device)
-            memory, limits = self.model.encode(batch), batch.source_mask.sum(dim=1) + 1
-            for best, *_ in search(self.model, memory, limits=limits, bos=STOP, eos=STOP, settings=settings):
+            limits = batch.source_mask.sum(dim=1) + 1
+            problem = SearchProblem(
+                model=self.model, memory=self.model.encode(batch), limits=limits, bos=STOP, eos=STOP
+            )
+            for best, *_ in search(problem, settings):
                 found.append(Answer(tuple(id - 1 for id in best.ids), best.log_prob, best.finished))
         return found
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
@@ -25,6 +25,7 @@ from saccade.nn.machine import keep_freed_memory, one_thread_each
 from saccade.search.constraints import FREE, Constraints
 from saccade.search.coverage import by_coverage
 from saccade.search.hypothesis import Hypothesis
+from saccade.search.problem import SearchProblem
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.search.stream import stream
@@ -98,18 +99,7 @@ class TorchEngine:
         """The tokens of the one translation as they are written, and then, as the generator's value, all of it."""
         with _evaluating(self.model), torch.inference_mode():
             memory = self.model.encode(collate_sources([source]).to(self._device))
-        tokens = stream(
-            self.model,
-            memory,
-            limits=self._limits([source], settings),
-            bos=BOS,
-            eos=EOS,
-            settings=settings,
-            banned=(PAD, BOS),
-            constraints=constraints,
-            name=_name(source),
-        )
-        return self._evaluated(tokens)
+        return self._evaluated(stream(self._problem([source], memory, settings, [constraints]), settings))
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
         """log p(target | source) of each pair, the end of sentence included."""
@@ -179,17 +169,8 @@ class TorchEngine:
         self, sources: Sequence[Ids], settings: SearchSettings, constraints: Sequence[Constraints] | None
     ) -> list[list[Hypothesis]]:
         """The hypotheses of one batch."""
-        return search(
-            self.model,
-            self.model.encode(collate_sources(sources).to(self._device)),
-            limits=self._limits(sources, settings),
-            bos=BOS,
-            eos=EOS,
-            settings=settings,
-            banned=(PAD, BOS),
-            constraints=constraints,
-            names=[_name(source) for source in sources] if settings.method == "sampling" else None,
-        )
+        memory = self.model.encode(collate_sources(sources).to(self._device))
+        return search(self._problem(sources, memory, settings, constraints or ()), settings)
 
     def _search_and_cover(
         self, sources: Sequence[Ids], settings: SearchSettings, constraints: Sequence[Constraints] | None
@@ -207,8 +188,20 @@ class TorchEngine:
             for several in found
         ]
 
-    def _limits(self, sources: Sequence[Ids], settings: SearchSettings) -> Int[Tensor, " batch"]:
-        return torch.tensor([settings.limit(len(source)) for source in sources], device=self._device)
+    def _problem(
+        self, sources: Sequence[Ids], memory: Any, settings: SearchSettings, constraints: Sequence[Constraints]
+    ) -> SearchProblem[Any, Any]:
+        return SearchProblem(
+            model=self.model,
+            memory=memory,
+            limits=torch.tensor([settings.limit(len(source)) for source in sources], device=self._device),
+            bos=BOS,
+            eos=EOS,
+            banned=(PAD, BOS),
+            constraints=constraints,
+            # The ids tell a source from others, so that its draws are its own, whatever the batch.
+            names=[" ".join(map(str, source)) for source in sources] if settings.method == "sampling" else (),
+        )
 
     def _evaluated(self, tokens: Generator[int, None, Hypothesis]) -> Generator[int, None, Hypothesis]:
         """The same, each of them decoded without dropout."""
@@ -293,11 +286,6 @@ def _kind(name: str) -> Kind:
 def _layer(name: str, weights: Matrix, source: int, target: int) -> Layer:
     """The weights of a layer without their padding, in memory of their own."""
     return Layer(name, _kind(name), cut(weights, _kind(name), source, target).copy())
-
-
-def _name(source: Ids) -> str:
-    """What tells a source from others, so that chance can be its own."""
-    return " ".join(map(str, source))
 
 
 @contextmanager
