@@ -21,7 +21,7 @@ from saccade.lessons.scenes import ScenesLesson
 from saccade.models.coattention_settings import CoAttentionSettings
 from saccade.models.feature_map_settings import FeatureMapSettings
 from saccade.models.multidimensional_settings import MultiDimensionalSettings
-from saccade.nn.capture import capture
+from saccade.nn.capture import AttentionModule, capture
 from saccade.nn.feature_maps import MapAttention
 from saccade.search.settings import SearchSettings
 
@@ -63,6 +63,11 @@ def as_double(batch: Any) -> Any:
 def row_of(batch: Any, row: int) -> Any:
     """One example by itself."""
     return type(batch)(*(getattr(batch, name)[row : row + 1] for name in batch.__dataclass_fields__))
+
+
+def test_every_attention_declares_its_kind(lesson: Generated[Any, Any, Any]):
+    layers = [module for module in built(lesson).modules() if isinstance(module, AttentionModule)]
+    assert {layer.kind for layer in layers} <= {"cross", "encoder", "image"}
 
 
 def test_company_changes_nothing(lesson: Generated[Any, Any, Any]):

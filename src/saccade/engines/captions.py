@@ -64,13 +64,11 @@ class CaptionEngine:
 
     def _traced(self, image: Tensor, caption: Ids) -> Traced:
         batch = collate_captions(image, [caption])
-        with capture(self.model) as heard:
+        with capture(self.model) as captured:
             logits = self.model.logits(self.model(batch))
         log_probs = -cross_entropy(logits[0].double(), batch.target[0], reduction="none")
         layers = [
-            Layer(name, "image", torch.cat(calls, dim=-2)[0].numpy())
-            for name, calls in heard.weights.items()
-            if name.endswith("cross_attention")
+            Layer(layer.name, "image", layer.weights[0].numpy()) for layer in captured.layers if layer.kind == "image"
         ]
         return Traced(tuple(log_probs.tolist()), tuple(layers))
 

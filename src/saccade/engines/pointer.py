@@ -64,14 +64,14 @@ class PointerEngine:
         """What the model looks at, and how likely each element is, while it is made to give these answers."""
         found: list[AttentionTrace] = []
         for batch in self._batches(sets, orders):
-            with capture(self.model) as heard:
+            with capture(self.model) as captured:
                 log_probs = _log_probs(self.model(batch), batch).cpu().numpy()
-            ((name, (weights,)),) = heard.weights.items()
+            ((name, kind, (weights,)),) = captured.layers
             for row in range(len(log_probs)):
                 points, order = sets[len(found)], orders[len(found)]
                 source, said = (*map(label, points), END), len(order) + 1
                 looked = weights[row, :, :said, : len(source)].cpu().numpy()
-                layer = Layer(name, "cross", np.roll(looked, -1, axis=-1))  # the stop comes last, as the end of a text
+                layer = Layer(name, kind, np.roll(looked, -1, axis=-1))  # the stop comes last, as the end of a text
                 found.append(
                     AttentionTrace(
                         source=Tokens(source),

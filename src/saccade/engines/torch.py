@@ -20,7 +20,7 @@ from saccade.errors import DataError, ModelError
 from saccade.models.build import Model, build
 from saccade.models.ensemble import EnsembleModel, Reader
 from saccade.models.settings import ModelSettings
-from saccade.nn.capture import capture, listener
+from saccade.nn.capture import active_capture, capture
 from saccade.nn.machine import keep_freed_memory, one_thread_each
 from saccade.search.constraints import FREE, Constraints
 from saccade.search.coverage import by_coverage
@@ -30,7 +30,7 @@ from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.search.stream import stream
 from saccade.text.tokenizer import BOS, EOS, PAD, Tokenizer
-from saccade.trace.trace import KINDS, Kind, Layer, Matrix
+from saccade.trace.trace import KINDS, Kind, Layer
 
 Found = list[list[Hypothesis]]
 CROSS: Kind = "cross"
@@ -132,18 +132,21 @@ class TorchEngine:
         found: dict[int, Traced] = {}
         with _evaluating(self.model):
             for rows, batch in self._pairs(sources, targets, TRACE_TOKENS):
-                with capture(self.model) as heard:
+                with capture(self.model) as captured:
                     log_probs = self._log_probs(batch).cpu()
-                layers = {
-                    name: torch.cat(calls, dim=-2).cpu().numpy()  # one call, or one for each position
-                    for name, calls in heard.weights.items()
-                    if _kind(name) in kinds
-                }
+                layers = [
+                    (layer.name, layer.kind, layer.weights.cpu().numpy())
+                    for layer in captured.layers
+                    if layer.kind in kinds
+                ]
                 for place, row in enumerate(rows):
                     source, target = len(sources[row]) + 1, len(targets[row]) + 1
                     found[row] = Traced(
                         tuple(log_probs[place, :target].tolist()),
-                        tuple(_layer(name, weights[place], source, target) for name, weights in layers.items()),
+                        tuple(  # in memory of their own, without padding
+                            Layer(name, kind, cut(weights[place], kind, source, target).copy())
+                            for name, kind, weights in layers
+                        ),
                     )
                 advanced(len(rows))
         return [found[row] for row in range(len(sources))]
@@ -276,18 +279,6 @@ def fill(model: nn.Module, parameters: Mapping[str, NDArray[Any]], *, origin: st
             parameter.copy_(given[name])
 
 
-def _kind(name: str) -> Kind:
-    """Who looks at what in the layer of this name."""
-    if name.endswith("cross_attention"):
-        return "cross"
-    return "encoder" if name.startswith("encoder") else "decoder"
-
-
-def _layer(name: str, weights: Matrix, source: int, target: int) -> Layer:
-    """The weights of a layer without their padding, in memory of their own."""
-    return Layer(name, _kind(name), cut(weights, _kind(name), source, target).copy())
-
-
 @contextmanager
 def _evaluating(model: torch.nn.Module) -> Iterator[None]:
     """Without dropout, whatever the model was doing before."""
@@ -316,9 +307,9 @@ def _by_length(
 def _threads(device: torch.device) -> int:
     """How many batches are searched side by side: on a CPU, one for each thread that torch may use.
 
-    What a beam adds up in a step is too little to share out. Whoever listens to weights hears them in order.
+    What a beam adds up in a step is too little to share out. A capture gets its weights in order.
     """
-    return 1 if device.type != "cpu" or listener() else torch.get_num_threads()
+    return 1 if device.type != "cpu" or active_capture() else torch.get_num_threads()
 
 
 def _in_threads(
