@@ -19,7 +19,7 @@ from saccade.search.settings import SearchSettings
 if TYPE_CHECKING:
     from saccade.evaluation.risk import MinimumRisk
     from saccade.text.wording import Wording
-    from saccade.translation import Translation
+    from saccade.translation import Translation, Translations
     from saccade.translator import Translator, load
 
 __version__ = "0.1.0"
@@ -36,6 +36,7 @@ __all__ = [
     "SettingsError",
     "TrainingError",
     "Translation",
+    "Translations",
     "Translator",
     "Wording",
     "WorkerLost",
@@ -47,6 +48,7 @@ __all__ = [
 _LAZY = {
     "MinimumRisk": "saccade.evaluation.risk",
     "Translation": "saccade.translation",
+    "Translations": "saccade.translation",
     "Translator": "saccade.translator",
     "Wording": "saccade.text.wording",
     "load": "saccade.translator",

@@ -81,7 +81,11 @@ class TaskDirectory:
     @classmethod
     def open(cls, path: Path) -> "TaskDirectory":
         """A model directory, or a run directory, whose finished or best model is taken."""
-        path, table = _opened(path)
+        return cls.parse(*_opened(path))
+
+    @classmethod
+    def parse(cls, path: Path, table: Mapping[str, Any]) -> "TaskDirectory":
+        """The directory whose settings.toml has been read."""
         return cls(path, settings.parse(TaskDescription, table, origin=str(path / SETTINGS), base=path))
 
     def parameters(self) -> dict[str, NDArray[Any]]:
@@ -110,7 +114,11 @@ class ModelDirectory:
     @classmethod
     def open(cls, path: Path) -> "ModelDirectory":
         """A model directory, or a run directory, whose finished or best model is taken."""
-        path, table = _opened(path)
+        return cls.parse(*_opened(path))
+
+    @classmethod
+    def parse(cls, path: Path, table: Mapping[str, Any]) -> "ModelDirectory":
+        """The directory whose settings.toml has been read."""
         if "task" in table:
             raise ModelError(
                 f"{path} holds a model that has learned another task than translation. "
@@ -145,6 +153,12 @@ class ModelDirectory:
     def num_parameters(self) -> int:
         """How many numbers the model learned."""
         return _num_parameters(self.path / PARAMETERS)
+
+
+def open_directory(path: Path) -> ModelDirectory | TaskDirectory:
+    """A model directory of either kind; its settings.toml is read once."""
+    path, table = _opened(path)
+    return TaskDirectory.parse(path, table) if "task" in table else ModelDirectory.parse(path, table)
 
 
 def _opened(path: Path) -> tuple[Path, dict[str, Any]]:

@@ -19,8 +19,9 @@ from saccade.directory import sync, write_text
 from saccade.engines.engine import Compute, EngineName
 from saccade.errors import DataError, OutputExists
 from saccade.search.settings import SearchSettings
+from saccade.text.formats.opening import compress
 from saccade.text.formats.stream import EncodingErrors, Lines, Mark
-from saccade.text.parts import Split
+from saccade.text.segments import Split
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +39,11 @@ class Job:
     engine: EngineName = "auto"
     """What runs it."""
     compute: Compute = "float32"
-    """Numbers that are computed with."""
+    """Numeric precision."""
+    device: str = "cpu"
+    """Where the model runs."""
+    json: bool = False
+    """Whether each line is written as JSON."""
     split: Split = "auto"
     """How texts are cut into parts."""
     encoding_errors: EncodingErrors = "strict"
@@ -69,7 +74,7 @@ class Unfinished:
 
     def add(self, text: str, mark: Mark) -> None:
         """Append the translation of everything up to the mark; it stays, whatever happens next."""
-        content = text.encode("utf-8")
+        content = compress(text.encode("utf-8"), self.part.with_suffix(""))
         self._file.write(content)
         self._file.flush()
         os.fsync(self._file.fileno())

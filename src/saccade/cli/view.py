@@ -3,19 +3,22 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from saccade.cli.console import note, print_result, stdout
-from saccade.cli.options import Beam
-from saccade.cli.translate import search_settings
-from saccade.directory import holds_task
+from saccade.cli.options import Beam, Device
+from saccade.directory import ModelDirectory, TaskDirectory, open_directory
 from saccade.errors import DataError, OutputExists, need_torch
+from saccade.search.settings import adjust_search
 from saccade.text.normalize import normalize
 from saccade.trace.file import load_all, save_all
 from saccade.trace.trace import AttentionTrace, Kind
 from saccade.trace.words import words as in_words
+
+if TYPE_CHECKING:
+    from saccade.translator import Translator
 
 ENDINGS = (".svg", ".png", ".html", ".json")
 
@@ -83,10 +86,11 @@ def view(
         typer.Option(
             "--n-best",
             min=1,
-            help="So many translations, best first; .html and .json hold all, pictures the best.",
+            help="Number of translations, best first; .html and .json hold all, pictures the best.",
             show_default=False,
         ),
     ] = None,
+    device: Device = "cpu",
 ) -> None:
     """Translate a text and show what was attended to, for every token of the translation.
 
@@ -105,14 +109,10 @@ def view(
     _check_outputs(outputs or [], grid=grid, chosen=layer or head)
     if stored is not None:
         traces = load_all(stored)
-    elif model is not None and holds_task(model):
-        traces = _of_task(model, text)
-    elif model is None or text is None:
+    elif model is None:
         raise typer.BadParameter("give --model with a TEXT, or --from with a stored trace")
-    elif target is None:
-        traces = _translated(model, text, beam, n_best or 1)
     else:
-        traces = _forced(model, text, target)
+        traces = _of_model(open_directory(model), text, target, beam, n_best or 1, device)
     if words:
         traces = [in_words(trace) for trace in traces]
     _check_choice(traces[0], kind, layer, head)
@@ -178,25 +178,44 @@ def _rendered(picture: str) -> bytes:
     return drawn
 
 
-def _translated(model: Path, text: str, beam: int | None, n_best: int) -> list[AttentionTrace]:
-    """What the model writes by itself, best first."""
-    from saccade.translator import load
+def _of_model(
+    directory: ModelDirectory | TaskDirectory,
+    text: str | None,
+    target: str | None,
+    beam: int | None,
+    n_best: int,
+    device: str,
+) -> list[AttentionTrace]:
+    if not isinstance(directory, ModelDirectory):
+        if device != "cpu":
+            raise typer.BadParameter("--device is for translation models: leave it out")
+        return _of_task(directory.path, text)
+    if text is None:
+        raise typer.BadParameter("give --model with a TEXT, or --from with a stored trace")
+    from saccade.engines.automatic import load_engine
+    from saccade.translator import Translator
 
+    translator = Translator(directory, load_engine(directory, device=device))
+    if target is None:
+        return _translated(translator, text, beam, n_best)
+    return _forced(translator, text, target)
+
+
+def _translated(translator: "Translator", text: str, beam: int | None, n_best: int) -> list[AttentionTrace]:
+    """What the model writes by itself, best first."""
     _check_text(text)
-    translator = load(model)
-    best = translator.translate(text, search=search_settings(translator.search, beam, n_best), attention=True)
+    search = adjust_search(translator.search, beam, n_best, origin="The command line")
+    best = translator.translate(text, search=search, attention=True)
     for remark in best.notes:
         note(f"The text {remark}")
     return [each.attention for each in (best, *best.alternatives) if each.attention is not None]
 
 
-def _forced(model: Path, text: str, target: str) -> list[AttentionTrace]:
+def _forced(translator: "Translator", text: str, target: str) -> list[AttentionTrace]:
     """What the model attends to when it has to write this target."""
-    from saccade.translator import load
-
     _check_text(text)
     _check_text(target)
-    return [load(model).trace(text, target)]
+    return [translator.trace(text, target)]
 
 
 def _of_task(model: Path, text: str | None) -> list[AttentionTrace]:

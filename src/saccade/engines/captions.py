@@ -11,6 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from saccade.data.captions import Images, collate_captions
 from saccade.engines.engine import Advanced, Ids, Traced
+from saccade.engines.tracing import written_tokens
 from saccade.errors import ModelError
 from saccade.models.captioner import AnyCaptioner, Captioner
 from saccade.nn.capture import capture
@@ -18,7 +19,7 @@ from saccade.search.hypothesis import Hypothesis
 from saccade.search.problem import SearchProblem
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
-from saccade.text.tokenizer import BOS, EOS, PAD, SPECIALS, Tokenizer
+from saccade.text.tokenizer import BOS, EOS, PAD, Tokenizer
 from saccade.trace.trace import AttentionTrace, Layer, Picture, Tokens
 
 BATCH = 64
@@ -77,9 +78,7 @@ def caption_trace(
     traced: Traced, caption: Hypothesis, tokenizer: Tokenizer, picture: Picture, *, model: str = ""
 ) -> AttentionTrace:
     """Where a model looked for each piece of a caption; `trace.words` makes words of them."""
-    text, spans = tokenizer.decode_with_spans(caption.ids)
-    pieces = [tokenizer.piece(id) for id in caption.ids]
-    tokens = Tokens((*pieces, SPECIALS[EOS]), text, (*spans, (len(text), len(text))))
+    tokens = written_tokens(tokenizer, replace(caption, finished=True))
     made = AttentionTrace(
         source=Tokens(()),
         target=tokens,

@@ -50,12 +50,14 @@ class TorchEngine:
     def load(cls, directory: ModelDirectory, device: str = "cpu") -> "TorchEngine":
         """Build the model that the directory describes and fill in its parameters."""
         keep_freed_memory()
+        check_device(device)
         return cls(_loaded(directory).to(device).eval())
 
     @classmethod
     def load_ensemble(cls, directories: Sequence[ModelDirectory], device: str = "cpu") -> "TorchEngine":
         """Several models with one target vocabulary as one; sources come in the ids of the first."""
         keep_freed_memory()
+        check_device(device)
         first = directories[0].tokenizers.source
         readers = [_reader(first, directory.tokenizers.source) for directory in directories]
         return cls(EnsembleModel([_loaded(directory) for directory in directories], readers).to(device).eval())
@@ -151,8 +153,8 @@ class TorchEngine:
                 advanced(len(rows))
         return [found[row] for row in range(len(sources))]
 
-    def need_constraints(self) -> None:
-        """Every search of ours holds to them."""
+    def need_constraints(self, what: str) -> None:
+        """Every search of ours satisfies them."""
 
     def need_attention(self) -> None:
         """Refuse to be asked for weights if there are none."""
@@ -247,6 +249,20 @@ class TorchEngine:
         logits = self.model.logits(self.model(batch))
         losses = cross_entropy(logits.transpose(1, 2), batch.target, reduction="none")
         return -losses.double() * batch.target_mask
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that PyTorch does not find on this machine."""
+    try:
+        if torch.device(device).type == "meta":
+            raise RuntimeError("it holds no numbers")
+        torch.empty(0, device=device)
+    except (AssertionError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise ModelError(
+            f'device must be one that PyTorch can use on this machine, but "{device}" is not: {reason}. '
+            'Use device = "cpu".'
+        ) from None
 
 
 def _loaded(directory: ModelDirectory) -> Model:
