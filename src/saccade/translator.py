@@ -13,7 +13,8 @@ from saccade.engines.tracing import attention_trace, read_tokens
 from saccade.errors import DataError, ModelError
 from saccade.evaluation.risk import MinimumRisk
 from saccade.pipeline import Pipeline
-from saccade.search.settings import SearchSettings, adjust_search
+from saccade.search.overrides import adjust_search
+from saccade.search.settings import SearchSettings
 from saccade.text.normalize import normalize
 from saccade.text.segments import Split
 from saccade.text.tokenizer import EOS, SPECIALS

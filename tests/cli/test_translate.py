@@ -19,7 +19,7 @@ import zstandard
 from saccade import SearchSettings, Translation, load
 from saccade.cli import translate
 from saccade.cli.translate import Work, chunks
-from saccade.search.settings import adjust_search
+from saccade.search.overrides import adjust_search
 from saccade.text.formats.stream import Lines
 
 LINES = ["lion fox", "", "bee ant", "   ", "cat lion", "", ""]

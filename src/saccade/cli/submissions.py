@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from saccade.cli.console import bar, note
 from saccade.errors import DataError, MissingDependency, ModelError
-from saccade.search.settings import SearchSettings, adjust_search
+from saccade.search.overrides import adjust_search
+from saccade.search.settings import SearchSettings
 from saccade.text.formats.opening import open_text
 
 if TYPE_CHECKING:

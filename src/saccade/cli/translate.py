@@ -19,7 +19,8 @@ from saccade.cli.console import note, stderr
 from saccade.cli.options import Beam, ComputeChoice, Device, EngineChoice, ModelPaths, SearchOverrides
 from saccade.cli.unfinished import Job, check_new, unfinished
 from saccade.errors import SaccadeError, need_torch
-from saccade.search.settings import SearchSettings, adjust_search
+from saccade.search.overrides import adjust_search
+from saccade.search.settings import SearchSettings
 from saccade.text.formats.opening import check_readable, compress
 from saccade.text.formats.stream import EncodingErrors, Lines
 from saccade.text.segments import Split

@@ -11,7 +11,7 @@ from saccade.cli.console import note, print_result, stdout
 from saccade.cli.options import Beam, Device
 from saccade.directory import ModelDirectory, TaskDirectory, open_directory
 from saccade.errors import DataError, OutputExists, need_torch
-from saccade.search.settings import adjust_search
+from saccade.search.overrides import adjust_search
 from saccade.text.normalize import normalize
 from saccade.trace.file import load_all, save_all
 from saccade.trace.trace import AttentionTrace, Kind

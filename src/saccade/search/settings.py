@@ -1,11 +1,9 @@
 """How a translation is searched for. Known without torch, so that every engine can be asked the same."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from typing import Literal
-
-from saccade import settings as toml
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +49,7 @@ class SearchSettings:
     """The tokens a translation may have beyond `max_length_factor` times the source."""
 
     no_repeat_ngram: int = 0
-    """No n-gram of this size comes twice in a translation. 0 is off."""
+    """No so many tokens in a row come twice in a translation. 0 is off."""
 
     max_repeats: int = 0
     """No token and no group of tokens comes more often than this one right after the other, which breaks the loops that
@@ -145,30 +143,3 @@ BELONGS_TO = {
     "top_p": ("sampling",),
     "seed": ("sampling",),
 }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Adjusted:
-    """What a message names: `search.beam`, as in a recipe."""
-
-    search: SearchSettings
-
-
-def adjust_search(
-    own: SearchSettings, beam: int | None, n_best: int | None, overrides: Sequence[str] = (), *, origin: str
-) -> SearchSettings:
-    """Settings with another beam, so many translations, and overrides such as `search.length_penalty=0.8`.
-
-    Without `n_best`, one translation unless an override asks for more. More than the beam is wide widen it. `origin`
-    is who asks, for messages.
-    """
-
-    def override(search: SearchSettings, changes: Sequence[str]) -> SearchSettings:
-        return toml.override(_Adjusted(search=search), changes, origin=origin).search
-
-    width = [] if beam is None else [f"search.beam={beam}"]
-    asked = override(replace(own, n_best=1), [*overrides, *width])
-    several = asked.n_best if n_best is None else n_best
-    if not asked.returns_any_number:
-        width = [f"search.beam={max(asked.beam, several)}"]
-    return override(asked, [*width, f"search.n_best={several}"])
