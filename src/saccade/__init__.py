@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from saccade.trainer import TrainingResult, estimate, prepare, train
     from saccade.training.estimate import TrainingEstimate
     from saccade.training.reporter import Reporter
-    from saccade.translation import Translation
+    from saccade.translation import Translation, Translations
     from saccade.translator import Translator, load
 
 __version__ = "0.1.0"
@@ -48,6 +48,7 @@ __all__ = [
     "TrainingEstimate",
     "TrainingResult",
     "Translation",
+    "Translations",
     "Translator",
     "Wording",
     "__version__",
@@ -71,6 +72,7 @@ _LAZY = {
     "TrainingEstimate": "saccade.training.estimate",
     "TrainingResult": "saccade.trainer",
     "Translation": "saccade.translation",
+    "Translations": "saccade.translation",
     "Translator": "saccade.translator",
     "Wording": "saccade.text.wording",
     "describe_model": "saccade.library",

@@ -1,6 +1,7 @@
 """What a translator hands back: a translation with its score, tokens and attention, and scores of given ones."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from html import escape
 from math import fsum
 from typing import NamedTuple
@@ -56,6 +57,59 @@ class Translation:
         from saccade.trace.notebook import repr_html
 
         return repr_html(traces)
+
+
+class Translations(list[Translation]):
+    """The translations of several texts, in their order; a notebook shows their attention, or a table."""
+
+    def _repr_html_(self) -> str:
+        traces = [translation.attention for translation in self if translation.attention is not None]
+        if traces and len(traces) == len(self):
+            from saccade.trace.notebook import repr_html
+
+            return repr_html(traces)
+        rows = (f"<tr><td>{escape(each.source)}</td><td>{escape(each.text)}</td></tr>" for each in self)
+        return f"<table>{''.join(rows)}</table>"
+
+
+def join_parts(
+    source: str,
+    parts: Sequence[Translation],
+    *,
+    join_texts: Callable[[Sequence[str]], str],
+    score: Callable[[Sequence[Translation]], float],
+) -> Translation:
+    """The translations of all parts of a text as that of the whole; the n-th best has the n-th best of every part."""
+    ranked = [(part, *part.alternatives) for part in parts]
+    best, *others = (
+        _join([several[min(place, len(several) - 1)] for several in ranked], source, join_texts, score)
+        for place in range(max(map(len, ranked)))
+    )
+    return replace(best, alternatives=tuple(others)) if others else best
+
+
+def _join(
+    parts: Sequence[Translation],
+    source: str,
+    join_texts: Callable[[Sequence[str]], str],
+    score: Callable[[Sequence[Translation]], float],
+) -> Translation:
+    """One translation of every part, put together."""
+    if len(parts) == 1:
+        (whole,) = parts
+        return (
+            whole
+            if whole.source == source and not whole.alternatives
+            else replace(whole, source=source, alternatives=())
+        )
+    return Translation(
+        source=source,
+        text=join_texts([part.text for part in parts]),
+        score=score(parts),
+        log_prob=sum(part.log_prob for part in parts),
+        tokens=tuple(token for part in parts for token in part.tokens),
+        num_parts=len(parts),
+    )
 
 
 class Scored(NamedTuple):

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from saccade.cli.console import bar, note
-from saccade.cli.translate import search_settings
 from saccade.errors import DataError, MissingDependency, ModelError
+from saccade.search.overrides import adjust_search
 from saccade.search.settings import SearchSettings
 from saccade.text.formats.opening import open_text
 
@@ -74,7 +74,7 @@ def of_model(
     from saccade.evaluation.attention import gaze
     from saccade.evaluation.report import Submission
 
-    settings = search_settings(translator.search, beam)
+    settings = adjust_search(translator.search, beam, 1, origin="The command line")
     remark = no_attention(translator, sources) if attention else ""
     texts, gazes = [], []
     looked_at = attention and not remark
