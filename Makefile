@@ -3,6 +3,7 @@ PYTHON ?= python3
 PROCESSES ?= 2
 BIN := .venv/bin
 READY := .venv/.ready
+PEERS := $(if $(wildcard benchmarks/peers/venv/*/bin/python),--peers benchmarks/peers)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test slow check bench docs clean
@@ -25,15 +26,16 @@ check: $(READY) ## Check formatting, lint, types and the directions of imports
 	@$(BIN)/mypy --no-error-summary
 	@report=$$($(BIN)/lint-imports --no-cache --no-logo) || { echo "$$report"; exit 1; }
 
-bench: $(READY) ## Measure our training beside a plain torch loop, and beside installed peers
-	@$(BIN)/saccade bench train $(if $(wildcard benchmarks/peers/venv/*/bin/python),--peers benchmarks/peers)
+bench: $(READY) ## Measure training beside a plain torch loop and installed peers; with MODEL=DIR, decoding too
+	@$(BIN)/python -m benchmarks.train $(PEERS)
+	@$(if $(MODEL),$(BIN)/python -m benchmarks.decode --model "$(MODEL)" $(PEERS))
 
 docs: $(READY) ## Write the page of settings, docs/settings.md, from the code
 	@$(BIN)/python docs/make_settings.py
 
 clean: ## Remove the environment and all caches; runs stay
 	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist
-	@find src tests -name __pycache__ -type d -exec rm -rf {} +
+	@find src tests benchmarks -not -path '*/venv/*' -name __pycache__ -type d -exec rm -rf {} +
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

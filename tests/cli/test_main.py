@@ -23,7 +23,6 @@ VERBS = [
     "import",
     "view",
     "reproduce",
-    "bench",
 ]
 
 
@@ -107,5 +106,5 @@ def test_an_interrupt_is_no_traceback(saccade, monkeypatch: pytest.MonkeyPatch, 
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("saccade.recipe.load_any", interrupted)
+    monkeypatch.setattr("saccade.recipe.Recipe.load", interrupted)
     assert saccade("prepare", tmp_path) == (130, "", "interrupted\n")

@@ -15,7 +15,7 @@ def test_the_model_is_the_result_and_all_else_is_said_beside_it(saccade, write_t
     assert (ended.code, ended.stdout) == (0, f"{tmp_path}/run/model\n")
     assert "4 updates" in ended.stderr
     assert "update 4: BLEU " in ended.stderr
-    assert f"The model of update 4 is in {tmp_path}/run/model.\n" in ended.stderr
+    assert f"Saved the model (update 4) to {tmp_path}/run/model\n" in ended.stderr
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
         *("checkpoints", "corpus", "metrics.jsonl", "model", "recipe.toml")
     ]
@@ -25,11 +25,11 @@ def test_a_dry_run_checks_and_estimates_and_keeps_only_the_corpus(saccade, write
     ended = saccade("train", write_task(tmp_path), "--dry-run", "--set", "training.updates=5000")
     assert ended.code == 0
     assert re.fullmatch(
-        r"settings and data are sound\n"
+        r"Settings and data OK\n"
         r"[\d,]+ parameters\n"
         r"5,000 updates, about 5000\.0 epochs\n"
-        r"\d+\.\d\d s an update here: about \d+\.\d minutes, validation not counted\n"
-        r"\d+\.\d GiB of memory at most so far\n",
+        r"\d+\.\d\d s per update here: about \d+\.\d minutes, without validation\n"
+        r"\d+\.\d GiB of memory\n",
         ended.stdout,
     ), ended.stdout
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["corpus"]
@@ -62,7 +62,7 @@ def test_patience_is_told(saccade, write_task, tmp_path: Path):
     )
     ended = saccade("train", write_task(tmp_path), *(word for each in settings for word in ("--set", each)))
     assert ended.code == 0
-    assert "Stopped early: the last 1 validations found nothing better (training.patience).\n" in ended.stderr
+    assert "Stopped early: the last validations found nothing better (training.patience).\n" in ended.stderr
 
 
 def test_interrupted_it_saves_and_goes_on(saccade, write_task, tmp_path: Path):
@@ -77,7 +77,7 @@ def test_interrupted_it_saves_and_goes_on(saccade, write_task, tmp_path: Path):
     *_, interrupted, advice = process.stderr.read().splitlines()
     process.stderr.close()
     assert process.wait() == 130
-    assert advice == f"The run is saved. Go on with the same command: saccade {' '.join(words)}"
+    assert advice == f"The run is saved. Resume with the same command: saccade {' '.join(words)}"
     update = int(re.fullmatch(r"Interrupted after update ([\d,]+)\.", interrupted)[1].replace(",", ""))  # type: ignore[index]
     assert update >= 10
 

@@ -49,7 +49,8 @@ parameters = {
     for name, shape in parameter_shapes(settings, len(tokenizer), len(tokenizer)).items()
 }
 for path, model in (("model", settings), ("recurrent", RecurrentSettings())):
-    description = directory.Description(source_language="en", target_language="de", max_tokens=99, model=model)
+    pair = directory.Direction(source="en", target="de")
+    description = directory.Description(directions=(pair,), max_tokens=99, model=model)
     directory.save(Path(path), description, Tokenizers(tokenizer, tokenizer), parameters, card="# A card")
 """
 VERBS = [
@@ -65,7 +66,6 @@ VERBS = [
     "import",
     "view",
     "reproduce",
-    "bench",
 ]
 
 
@@ -211,8 +211,6 @@ def test_viewing_a_stored_trace_works(without_torch, work: Path):
         ('Running a model of kind = "transformer" with torch', ["translate", "--model", "model", "--engine", "torch"]),
         ("Looking at attention", ["view", "--model", "model", "A dog runs."]),
         ("`saccade reproduce`", ["reproduce", "length"]),
-        ("`saccade bench`", ["bench", "train"]),
-        ("`saccade bench`", ["bench", "tricks"]),
     ],
 )
 def test_what_needs_torch_names_the_remedy(what: str, words: list[str], without_torch, work: Path):

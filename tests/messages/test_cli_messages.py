@@ -210,18 +210,17 @@ def test_tokenizers_of_another_model(saccade, model: Path, recipe: Path, tmp_pat
     saccade("prepare", recipe, "--set", "tokenizer.kind=unigram")
     shutil.copy(tmp_path / "run/corpus/tokenizer.spm", model)
     for words in (["info", model], ["translate", "--model", model]):
-        assert message(saccade(*words)) == (
-            f"{model} must hold the tokenizers that the model was trained with, but they were exchanged: every id "
-            "would mean another piece. Copy the whole model directory again."
-        )
+        told = message(saccade(*words))
+        assert str(model / "tokenizer.spm") in told
+        assert "was replaced" in told
+        assert "Copy the whole model directory again." in told
 
 
 def test_a_model_without_its_tokenizers(saccade, model: Path):
     (model / "tokenizer.spm").unlink()
-    assert message(saccade("info", model)) == (
-        f"{model} must hold tokenizer.spm, or source.spm and target.spm, but it does not. Check that the path is a "
-        "model or a prepared corpus, and that it was copied completely."
-    )
+    told = message(saccade("info", model))
+    assert str(model / "tokenizer.spm") in told
+    assert "is missing" in told
 
 
 def test_parameters_of_another_model(saccade, model: Path):

@@ -11,7 +11,6 @@ from typer.core import TyperGroup
 from saccade import __version__
 from saccade.cli import (
     align,
-    bench,
     demo,
     evaluate,
     export,
@@ -113,7 +112,6 @@ app.command()(export.export)
 app.command("import")(import_.import_)
 app.command()(view.view)
 app.command()(reproduce.reproduce)
-app.add_typer(bench.app, name="bench")
 
 
 def run() -> None:

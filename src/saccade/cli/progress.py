@@ -1,21 +1,27 @@
 """The display of a training: a line that moves where a person watches, plain lines where a file is written."""
 
 import time
+from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-from torch import nn
 
 from saccade.cli.console import note, stderr
+from saccade.cli.prepare import PreparationDisplay
 from saccade.errors import CheckpointError
-from saccade.training import checkpoint
-from saccade.training.lesson import Validation
-from saccade.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from saccade.training.checkpoint import Progress as TrainingProgress
+    from saccade.training.settings import TrainingSettings
+    from saccade.training.task import Validation
 
 
-class Display:
+class Display(PreparationDisplay):
     """Reports a training to a person."""
 
-    def __init__(self, settings: TrainingSettings) -> None:
+    def __init__(self, settings: "TrainingSettings") -> None:
+        super().__init__()
         self.settings = settings
         self.bar = Progress(
             TextColumn("update {task.completed:,}/{task.total:,}"),
@@ -30,8 +36,8 @@ class Display:
         self.before = (0, 0.0, 0)
         self.loss = 0.0
 
-    def started(self, model: nn.Module, progress: checkpoint.Progress, passed_over: list[CheckpointError]) -> None:
-        for error in passed_over:
+    def started(self, model: "nn.Module", progress: "TrainingProgress", damaged: list[CheckpointError]) -> None:
+        for error in damaged:
             note(f"warning: {error} It is passed over.")
         num_parameters = sum(parameter.numel() for parameter in model.parameters())
         note(f"{num_parameters:,} parameters, {self.settings.updates:,} updates")
@@ -48,7 +54,7 @@ class Display:
         self.task = self.bar.add_task("training", total=self.settings.updates, completed=progress.update, figures="")
         self.bar.start()
 
-    def updated(self, progress: checkpoint.Progress, loss: float, rate: float) -> None:
+    def updated(self, progress: "TrainingProgress", loss: float, rate: float) -> None:
         self.loss = loss if not self.loss else 0.98 * self.loss + 0.02 * loss
         update, seconds, tokens = self.before
         elapsed = progress.seconds - seconds
@@ -65,14 +71,14 @@ class Display:
         if elapsed > 30.0:
             self.before = (progress.update, progress.seconds, progress.tokens)
 
-    def skipped(self, progress: checkpoint.Progress, places: list[str]) -> None:
+    def skipped(self, progress: "TrainingProgress", places: list[str]) -> None:
         more = f" and {len(places) - 5:,} more, see metrics.jsonl" if len(places) > 5 else ""
         note(
             f"warning: Update {progress.update:,} is left out: its loss or gradients are not finite. "
             f"It was made of {', '.join(places[:5])}{more}."
         )
 
-    def validated(self, validation: Validation, is_best: bool) -> None:
+    def validated(self, validation: "Validation", is_best: bool) -> None:
         if is_best:
             self.best = (
                 f"best loss {validation.loss:.3f}"
@@ -85,11 +91,12 @@ class Display:
         )
         note(f"          {validation.sample[0]}\n        → {validation.sample[1]}")
 
-    def averaged(self, validation: Validation, num_checkpoints: int, is_best: bool) -> None:
+    def averaged(self, validation: "Validation", num_checkpoints: int, is_best: bool) -> None:
         verdict = (
             "as good as any of them or better, so it is kept" if is_best else "no better than the best, which is kept"
         )
         note(f"Average of {num_checkpoints} checkpoints: {validation.figures}; {verdict}.")
 
     def ended(self) -> None:
+        self.close()
         self.bar.stop()

@@ -1,24 +1,24 @@
 """Runs any model with torch: sources sorted by length, batched by tokens, answered in the order they came."""
 
 import math
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import torch
 from jaxtyping import Float, Int
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from saccade.data.batch import Batch, collate, collate_sources
-from saccade.directory import ModelDirectory, check_parameters
+from saccade.directory import ModelDirectory
 from saccade.engines.engine import Advanced, Ids, Traced, cut
 from saccade.errors import DataError, ModelError
 from saccade.models.build import Model, build
 from saccade.models.ensemble import EnsembleModel, Reader
+from saccade.models.fill import fill
 from saccade.models.settings import ModelSettings
 from saccade.nn.capture import capture, listener
 from saccade.nn.machine import keep_freed_memory, one_thread_each
@@ -267,20 +267,6 @@ def _of(constraints: Sequence[Constraints] | None, rows: Sequence[int]) -> list[
 def _reader(first: Tokenizer, own: Tokenizer) -> Reader | None:
     """From the ids of one tokenizer to those of another, by way of the text; None where they are the same."""
     return None if first.checksum == own.checksum else lambda ids: own.encode(first.decode(ids))
-
-
-def fill(model: nn.Module, parameters: Mapping[str, NDArray[Any]], *, origin: str) -> None:
-    """Copy parameters into a model of the same make; anything missing, left over or misshapen is refused."""
-    own = dict(model.named_parameters())
-    given = {name: torch.from_numpy(values) for name, values in parameters.items()}
-    check_parameters(
-        {name: tuple(parameter.shape) for name, parameter in own.items()},
-        {name: tuple(values.shape) for name, values in given.items()},
-        origin=origin,
-    )
-    with torch.no_grad():
-        for name, parameter in own.items():
-            parameter.copy_(given[name])
 
 
 def _kind(name: str) -> Kind:

@@ -2,8 +2,7 @@
 
 import re
 import reprlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -165,14 +164,6 @@ class AttentionTrace:
         layers = self.of(kind)
         mixed = layer is None and len(layers) > 1 and layers[0].kind == "memory"
         return tuple(range(len(layers))) if mixed else (layer,)
-
-    def only(
-        self, kind: Kind, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None
-    ) -> "AttentionTrace":
-        """This trace with one kind of attention alone, and of that perhaps some layers and heads only."""
-        chosen = self.of(kind) if layers is None else [self._chosen(at, kind)[0] for at in layers]
-        kept = chosen if heads is None else [replace(layer, weights=layer.weights[list(heads)]) for layer in chosen]
-        return replace(self, layers=tuple(kept))
 
     def __repr__(self) -> str:
         sides = (reprlib.repr(side.text) if side.text else f"{len(side)} tokens" for side in (self.source, self.target))
