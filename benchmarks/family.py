@@ -20,10 +20,9 @@ from typing import Any
 
 import tomli_w
 
-from saccade import Recipe
-from saccade.cli.prepare import prepared_corpus
+from saccade import Recipe, Reporter
 from saccade.directory import ModelDirectory
-from saccade.tasks.translation.task import TranslationTask
+from saccade.tasks.build import open_task
 from saccade.training.loop import Training
 from saccade.training.run import Run
 
@@ -95,10 +94,11 @@ def scored(name: str) -> dict[str, Any]:
 def measure_speed() -> None:
     """Milliseconds of an update, the median of three rounds in which the models take turns; kept beside the runs."""
     chosen = {name: Recipe.load(recipe(name)) for name in FAMILY}
-    trainings = {
-        name: Training(Run(each.run, each), TranslationTask(each, prepared_corpus(each)))
-        for name, each in chosen.items()
-    }
+    trainings = {}
+    for name, own in chosen.items():
+        task = open_task(own)
+        task.prepare(Reporter())
+        trainings[name] = Training(Run(own.run, own), task)
     rounds = [{name: training.trial(updates=20) for name, training in trainings.items()} for _ in range(3)]
     medians = {name: statistics.median(each[name] for each in rounds) * 1000 for name in FAMILY}
     (RUNS / "speed.json").write_text(json.dumps(medians, indent=1), encoding="utf-8")

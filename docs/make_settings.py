@@ -1,12 +1,12 @@
 """Writes settings.md, the page of every setting, from the settings classes themselves: `make docs`."""
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from saccade.fields import Field, describe
 from saccade.models.settings import ConvolutionalSettings, RecurrentSettings, TransformerSettings
 from saccade.recipe import Recipe, TaskRecipe
-from saccade.settings import Field, describe
-from saccade.training.run import MAY_CHANGE
 
 PAGE = Path(__file__).with_name("settings.md")
 
@@ -17,10 +17,11 @@ HEAD = """\
 
 A recipe is a TOML file with these sections. What you leave out has its default; a name that is not on this page is
 refused, and the nearest one that is on it is suggested. Any setting can also be given on the command line:
-`--set training.updates=500`. Relative paths start from the recipe's own directory; `~` and `$NAME` are expanded.
+`--set training.updates=500`. Relative paths start from the recipe's own directory, those given with `--set` from the
+current one; `~` and `$NAME` are expanded. A value out of its bounds is refused, and all problems are reported at once.
 
-A run that was interrupted goes on only with the settings that it began with. Those marked ↻ may change meanwhile: they
-do not alter what the updates so far have meant. (Files may move; what they hold may not change.)
+An interrupted run is resumed with the settings that it began with. Those marked ↻ may change meanwhile: they do not
+alter what the updates so far have meant. (Files may move; what they hold may not change.)
 """
 
 HEADINGS = {
@@ -66,9 +67,9 @@ def sections_of(described: Iterable[Field]) -> list[str]:
 
 
 def row(field: Field) -> tuple[str, ...]:
-    mark = " ↻" if MAY_CHANGE.match(field.path.replace("[]", "[0]") + ":") else ""  # as in a line of differences()
+    mark = " ↻" if field.may_change else ""
     default = "must be given" if field.default is None else f"`{field.default}`" if field.default else ""
-    return f"`{field.path.rpartition('.')[2]}`{mark}", field.type.removeprefix("a "), default, field.help
+    return f"`{field.path.rpartition('.')[2]}`{mark}", re.sub(r"\ban? ", "", field.type), default, field.help
 
 
 def presets(kind: str) -> str:

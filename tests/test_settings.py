@@ -1,14 +1,16 @@
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
+from annotated_types import Gt, Interval, Le, MinLen, MultipleOf
 from hypothesis import given
 from hypothesis import strategies as st
 
 from saccade import settings
 from saccade.errors import SettingsError
+from saccade.fields import Changeable, Positive, describe
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,8 +172,8 @@ recipes = st.builds(
     model=st.builds(Transformer, layers=st.integers(1, 9)) | st.builds(Recurrent, cell=st.just("lstm")),
     training=st.builds(
         Training,
-        seed=st.integers(),
-        rate=st.floats(allow_nan=False),
+        seed=st.integers(-(2**63), 2**63 - 1),
+        rate=st.floats(allow_nan=False, allow_infinity=False),
         average=st.booleans(),
         notes=st.lists(texts, max_size=2).map(tuple),
     ),
@@ -188,19 +190,19 @@ def test_what_is_dumped_loads_as_the_same(tmp_path_factory: pytest.TempPathFacto
 
 def test_describe_lists_every_setting_with_its_help() -> None:
     preset = "Named values that the other settings of this section start from."
-    assert [astuple(field) for field in settings.describe(Recipe)] == [
-        ("data.language", "a text", None, "The language to translate from, such as `en`.", ""),
+    assert [astuple(field)[:-1] for field in describe(Recipe)] == [
+        ("data.language", "a string", None, "The language to translate from, such as `en`.", ""),
         ("data.train[].source", "a path", None, "", ""),
         ("data.train[].target", "a path", "", "", ""),
         ("data.valid.source", "a path", None, "", ""),
         ("data.valid.target", "a path", "", "", ""),
         ("model.preset", '"tiny" or "base"', "", preset, "transformer"),
         ("model.kind", '"transformer"', '"transformer"', "", "transformer"),
-        ("model.layers", "a whole number", "3", "How many layers.", "transformer"),
-        ("model.d_model", "a whole number", "512", "", "transformer"),
+        ("model.layers", "an integer", "3", "How many layers.", "transformer"),
+        ("model.d_model", "an integer", "512", "", "transformer"),
         ("model.kind", '"recurrent"', '"recurrent"', "", "recurrent"),
         ("model.cell", '"gru" or "lstm"', '"gru"', "What the recurrence is made of.", "recurrent"),
-        ("training.seed", "a whole number", "1", "", ""),
+        ("training.seed", "an integer", "1", "", ""),
         ("training.rate", "a number", "0.5", "", ""),
         ("training.betas", "a list of 2 values", "[0.9, 0.98]", "", ""),
         ("training.average", "true or false", "false", "", ""),
@@ -208,16 +210,76 @@ def test_describe_lists_every_setting_with_its_help() -> None:
     ]
 
 
+def test_describe_names_bounds_and_what_may_change() -> None:
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Bounded:
+        updates: Changeable[Positive] = 3
+        rate: Annotated[float, Gt(0), Le(1)] | None = None
+        names: Annotated[tuple[str, ...], MinLen(1)]
+        side: Annotated[int, Interval(ge=4, le=1000), MultipleOf(4)] = 4
+
+    described = {field.path: (field.type, field.may_change) for field in describe(Bounded)}
+    assert described == {
+        "updates": ("an integer, at least 1", True),
+        "rate": ("a number, above 0 and at most 1", False),
+        "names": ("a list with a length of at least 1", False),
+        "side": ("an integer, from 4 to 1,000 and a multiple of 4", False),
+    }
+
+
 def test_differences_name_what_changed_and_nothing_else() -> None:
     before = Recipe(data=Data(language="en", train=(Corpus(source=Path("/a")),)))
     after = replace(
         before,
         data=Data(language="en", train=(Corpus(source=Path("/b"), target=Path("/c")),)),
-        training=Training(seed=2),
+        training=Training(seed=2, betas=(0.9, 0.99)),
     )
     assert settings.differences(before, before) == []
-    assert settings.differences(before, after) == [
+    assert list(map(str, settings.differences(before, after))) == [
         'data.train[0].source: "/a" -> "/b"',
-        "training.seed: 1 -> 2",
         'data.train[0].target: not set -> "/c"',
+        "training.seed: 1 -> 2",
+        "training.betas: [0.9, 0.98] -> [0.9, 0.99]",
     ]
+
+
+def test_differences_of_whole_sections_name_only_what_was_written() -> None:
+    before = Recipe(data=Data(language="en"))
+    corpus = Corpus(source=Path("/a"))
+    after = replace(before, data=Data(language="en", train=(corpus,), valid=corpus), model=Recurrent(cell="lstm"))
+    assert list(map(str, settings.differences(before, after))) == [
+        'data.train[0]: not set -> { source = "/a" }',
+        'data.valid: not set -> { source = "/a" }',
+        'model.kind: "transformer" -> "recurrent"',
+    ]
+
+
+def test_what_may_change_is_said_by_the_field_or_by_its_section() -> None:
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Run:
+        training: Changeable[Training] = Training()
+        updates: Changeable[int] = 3
+        layers: int = 2
+
+    changes = settings.differences(Run(), Run(training=Training(seed=2), updates=4, layers=5))
+    assert [(change.path, change.may_change) for change in changes] == [
+        ("training.seed", True),
+        ("updates", True),
+        ("layers", False),
+    ]
+
+
+def test_paths_of_overrides_refer_to_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    (tmp_path / "there/recipe.toml").write_text(
+        'data = {language = "en", train = [{source = "a"}], valid.source = "b"}'
+    )
+    path = Path("../there/recipe.toml")
+    data = settings.load(Recipe, path, ["data.valid.source=c"]).data
+    assert data.valid is not None
+    assert data.valid.source == tmp_path / "here/c"
+    assert data.train[0].source.resolve() == tmp_path / "there/a"
+    data = settings.load(Recipe, path, ["data.train=[{source='d'}]"]).data
+    assert data.train[0].source == tmp_path / "here/d"

@@ -12,7 +12,6 @@ from saccade.errors import (
     SaccadeError,
     SettingsError,
     TrainingError,
-    WorkerLost,
 )
 from saccade.search.settings import SearchSettings
 
@@ -50,7 +49,6 @@ __all__ = [
     "Translation",
     "Translator",
     "Wording",
-    "WorkerLost",
     "__version__",
     "describe_model",
     "estimate",

@@ -8,12 +8,7 @@ manifest.json       size and sha256 of each of these files
 """
 
 import hashlib
-import json
-import os
-import shutil
-import uuid
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +18,8 @@ from safetensors.numpy import save_file
 
 from saccade import __version__, settings
 from saccade.errors import ModelError
+from saccade.fields import NotNegative
+from saccade.files import MANIFEST, Manifest, draft_directory, read_manifest, sha256_of, write_manifest
 from saccade.models.settings import TransformerSettings
 from saccade.parameters import count_parameters, read_parameters
 from saccade.search.settings import SearchSettings
@@ -31,7 +28,7 @@ from saccade.tasks.translation.settings import TranslationSettings
 from saccade.text.tokenizer import Tokenizers
 
 FORMAT = 2
-SETTINGS, PARAMETERS, CARD, MANIFEST = "settings.toml", "model.safetensors", "card.md", "manifest.json"
+SETTINGS, PARAMETERS, CARD = "settings.toml", "model.safetensors", "card.md"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,7 +54,7 @@ class Description:
     """Version of saccade that wrote it."""
     directions: tuple[Direction, ...] = ()
     """What it translates; empty for a model of another task."""
-    max_tokens: int = 0
+    max_tokens: NotNegative = 0
     """The longest source it was trained on, in tokens; 0 for a model of another task."""
     task: AnyTaskSettings = field(default_factory=TranslationSettings)
     """What it has learned."""
@@ -96,7 +93,7 @@ class ModelDirectory:
         table = settings.read(path / SETTINGS)
         _check_format(path, table)
         description = settings.parse(Description, table, origin=str(path / SETTINGS), base=path)
-        spelled = [name for name in read_manifest(path) if name.endswith((".spm", ".pieces.json"))]
+        spelled = [name for name in _manifest(path).files if name.endswith((".spm", ".pieces.json"))]
         _check_unchanged(path, spelled)
         return cls(path, description, Tokenizers.load(path) if spelled else None)
 
@@ -146,114 +143,36 @@ def save(
     card: str,
 ) -> None:
     """Write a model directory under a temporary name and put it in place whole, replacing one that was there."""
-    with drafted(path) as draft:
+    with draft_directory(path) as draft:
         (draft / SETTINGS).write_text(settings.dump(description), encoding="utf-8")
         save_file(dict(parameters), draft / PARAMETERS)
         if tokenizers is not None:
             tokenizers.save(draft)
         (draft / CARD).write_text(card, encoding="utf-8")
-        manifest = {
-            file.name: {"size": file.stat().st_size, "sha256": sha256_of(file)} for file in sorted(draft.iterdir())
-        }
-        (draft / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+        write_manifest(draft)
 
 
-def read_manifest(path: Path) -> dict[str, dict[str, Any]]:
-    """Size and sha256 of each file of a model directory, as they were when it was saved."""
+def _check_unchanged(path: Path, names: Iterable[str]) -> None:
+    """Refuse files that are not those that were saved."""
+    problems = Manifest({name: _manifest(path).files[name] for name in names}).problems(path)
+    if problems:
+        raise ModelError(
+            f"{path} must hold the files that the model was saved with, but {'; '.join(problems)}: ids would no longer "
+            "match. Copy the whole model directory again."
+        )
+
+
+def _manifest(path: Path) -> Manifest:
     try:
-        manifest: dict[str, dict[str, Any]] = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-        return manifest
+        manifest = read_manifest(path)
     except (OSError, ValueError) as error:
         raise ModelError(
             f"{path / MANIFEST} must list the files of the model, but cannot be read ({error}). "
             "Copy the whole model directory again."
         ) from error
-
-
-def _check_unchanged(path: Path, names: Iterable[str]) -> None:
-    """Refuse files that are not those that were saved."""
-    manifest = read_manifest(path)
-    for name in names:
-        if not (path / name).is_file() or sha256_of(path / name) != manifest[name]["sha256"]:
-            raise ModelError(
-                f"{path / name} must be the file that the model was saved with, but it is missing or was replaced: ids "
-                "would no longer match. Copy the whole model directory again."
-            )
-
-
-def sha256_of(path: Path) -> str:
-    """Of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@contextmanager
-def drafted(path: Path) -> Iterator[Path]:
-    """A temporary neighbour of `path` for files. At a normal end it takes that place, otherwise it vanishes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = _aside(path)
-    draft.mkdir()
-    try:
-        yield draft
-        for file in draft.iterdir():
-            sync(file)
-        sync(draft)
-        _replace(draft, path)
-    except BaseException:
-        recover(path)
-        raise
-
-
-def _replace(draft: Path, path: Path) -> None:
-    """Put a finished directory in place; the one that stood there goes only after the new one stands."""
-    old = _aside(path, "old")
-    if path.exists():
-        shutil.rmtree(old, ignore_errors=True)
-        path.rename(old)
-    draft.rename(path)
-    sync(path.parent)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def recover(path: Path) -> None:
-    """Put things in order after a writer was killed: the old directory back if the new one never came, drafts away."""
-    old = _aside(path, "old")
-    if old.is_dir() and not path.exists():
-        old.rename(path)
-    for draft in path.parent.glob(f".{path.name}.*"):
-        shutil.rmtree(draft, ignore_errors=True)
-
-
-def remove(path: Path) -> None:
-    """Remove a directory. It first steps aside, as one half removed would be taken for a damaged one."""
-    shutil.rmtree(path.rename(_aside(path)), ignore_errors=True)
-
-
-def _aside(path: Path, word: str = "") -> Path:
-    """A hidden neighbour that `recover` knows of."""
-    return path.with_name(f".{path.name}.{word or uuid.uuid4().hex[:8]}")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file under a temporary name and put it in place whole."""
-    draft = path.with_name(f".{path.name}")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        sync(draft)
-        draft.replace(path)
-        sync(path.parent)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-
-
-def sync(path: Path) -> None:
-    """Make sure that a file, or the names in a directory, are on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    if manifest is None:
+        raise ModelError(f"{path} has no {MANIFEST}, which lists its files. Copy the whole model directory again.")
+    return manifest
 
 
 def _check_layout(path: Path) -> None:

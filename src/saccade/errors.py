@@ -7,7 +7,6 @@ SaccadeError
 ├── CheckpointError     a run's checkpoint that was cut short or damaged
 ├── TrainingError       a training that cannot go on: its numbers are not finite, or another one writes to its run
 ├── OutputExists        an output path that exists already
-├── WorkerLost          a process that helped with the work and was ended by the system
 └── MissingDependency   an optional package, such as PyTorch, that is not installed
 """
 
@@ -47,10 +46,6 @@ class TrainingError(SaccadeError):
 
 class OutputExists(SaccadeError):
     """An output path that exists already; nothing is overwritten unasked."""
-
-
-class WorkerLost(SaccadeError):
-    """A process that helped with the work ended before its time."""
 
 
 class MissingDependency(SaccadeError):

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from saccade import settings
-from saccade.directory import CARD, PARAMETERS, ModelDirectory, sha256_of
+from saccade.directory import CARD, PARAMETERS, ModelDirectory
 from saccade.errors import ModelError, need_torch
+from saccade.files import sha256_of
 from saccade.interop import ctranslate2, marian
 from saccade.interop.ctranslate2 import Quantization
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from saccade.fields import Changeable
 from saccade.training.settings import TrainingSettings
 
 
@@ -25,7 +26,7 @@ class HasKind(Protocol):
 class Recipe:
     """The sections of every recipe. One that decodes also has `search`; translation also has `data` and `tokenizer`."""
 
-    run: Path
+    run: Changeable[Path]
     """Directory of the run: prepared data, checkpoints, metrics and the finished model."""
     task: HasKind
     """What is learned; translation unless given."""

@@ -1,81 +1,93 @@
-"""Strict TOML to frozen dataclasses and back: unknown names are refused, and all problems are told at once.
+"""Strict TOML to frozen dataclasses and back: unknown names are refused, and all problems are reported at once.
 
-The docstring under a field is its help text. A field is a `bool`, `int`, `float`, `str`, `Path`, `Literal`,
-a tuple of such, a settings class, a union of settings classes told apart by `kind`, or `X | None = None`.
+fields.py says what such a class may declare.
 """
 
-import ast
 import dataclasses
 import difflib
-import functools
-import inspect
-import json
 import os
 import re
-import textwrap
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, is_dataclass
-from itertools import pairwise
+from itertools import zip_longest
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import tomli_w
 
+from saccade import __version__
 from saccade.errors import SettingsError
+from saccade.fields import (
+    WORDS,
+    Advice,
+    MayChange,
+    bound_problems,
+    default_of,
+    describe,
+    either,
+    helps,
+    hints,
+    join,
+    kinds_of,
+    literal,
+    markers,
+    sections_of,
+    strip,
+)
 
 T = TypeVar("T")
 
-_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Path: "a path"}
 _VARIABLE = re.compile(r"\$(?:(?P<dollar>\$)|(?P<name>\w+)|\{(?P<braced>\w+)\})")
 _REMEDIES = {
     "SACCADE_DATA": "Set it to the directory that holds the data sets; "
     "docs/data.md says where the public ones come from."
 }
-_PRESET_HELP = "Named values that the other settings of this section start from."
+_LARGEST = 2**63  # TOML's integers have 64 bits
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """One setting, as the documentation and a starter recipe show it."""
+class Difference:
+    """A setting that two recipes disagree about; its text is such as "training.seed: 1 -> 2"."""
 
     path: str
-    type: str
-    default: str | None
-    """As TOML writes it; empty where the setting may stay unset, None where it must be given."""
-    help: str
-    kind: str = ""
-    """Where a section is of one of several kinds: the one that has this setting."""
+    before: str
+    after: str
+    may_change: bool
+    """Whether a run may be resumed with it changed."""
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.before or 'not set'} -> {self.after or 'not set'}"
 
 
 def load(cls: type[T], path: Path, overrides: Sequence[str] = ()) -> T:
-    """Read `cls` from a TOML file, with overrides such as "model.layers=4" on top."""
+    """Read `cls` from a TOML file, with overrides such as "model.layers=4" on top.
+
+    Relative paths in the file refer to its directory, those of overrides to the current directory.
+    """
     return load_chosen(lambda table: cls, path, overrides)
 
 
 def load_chosen(choose: Callable[[Mapping[str, Any]], type[T]], path: Path, overrides: Sequence[str] = ()) -> T:
-    """The same, where the table itself decides which class it is read as."""
-    problems: list[str] = []
-    table = _overridden(read(path), overrides, problems)
-    return _build(choose(table), table, str(path), path.absolute().parent, problems)
+    """The same, where the table itself, with the overrides on top, decides which class it is read as."""
+    return _build(choose, read(path), overrides, str(path), path.absolute().parent)
 
 
 def kinds(cls: type[Any], section: str) -> dict[str, type[Any]]:
     """The settings classes that a section of `cls` may be of, by kind."""
-    return {kind: member for member in _sections(get_type_hints(cls)[section])[0] for kind in _kinds(member)}
+    return {kind: member for member in sections_of(hints(cls)[section])[0] for kind in kinds_of(member)}
 
 
 def override(settings: T, overrides: Sequence[str], *, origin: str) -> T:
     """The same settings with overrides such as "search.beam=4" on top. `origin` heads the error message."""
-    problems: list[str] = []
-    return _build(type(settings), _overridden(table(settings), overrides, problems), origin, Path.cwd(), problems)
+    return _build(lambda _: type(settings), table(settings), overrides, origin, Path.cwd())
 
 
 def parse(cls: type[T], table: Mapping[str, Any], *, origin: str, base: Path) -> T:
     """Read `cls` from a plain table. `origin` heads the error message; relative paths refer to `base`."""
-    return _build(cls, table, origin, base, [])
+    return _build(lambda _: cls, table, (), origin, base)
 
 
 def dump(settings: Any) -> str:
@@ -89,19 +101,41 @@ def table(settings: Any) -> dict[str, Any]:
     return {name: _plain(value) for name, value in values.items() if value is not None}
 
 
-def describe(cls: type[Any]) -> list[Field]:
-    """Every setting below `cls`, in order; `[]` in a path stands for each entry of a list."""
-    return list(_describe(cls, "", None))
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return table(value)
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value.absolute()).replace("$", "$$")
+    return value
 
 
-def differences(a: Any, b: Any) -> list[str]:
-    """What changed from settings `a` to `b`, such as "training.seed: 1 -> 2"."""
-    before, after = dict(_leaves(table(a), "")), dict(_leaves(table(b), ""))
-    return [
-        f"{path}: {before.get(path, 'not set')} -> {after.get(path, 'not set')}"
-        for path in before | after
-        if before.get(path) != after.get(path)
-    ]
+def differences(a: Any, b: Any) -> list[Difference]:
+    """What changed from settings `a` to `b`. A section that only one of them has is one difference."""
+    return list(_compare(a, b, "", False))
+
+
+def _compare(a: Any, b: Any, where: str, may_change: bool) -> Iterator[Difference]:
+    if is_dataclass(a) and type(a) is type(b):
+        for name, hint in hints(type(a)).items():
+            changeable = may_change or MayChange in markers(hint)
+            yield from _compare(getattr(a, name), getattr(b, name), join(where, name), changeable)
+    elif is_dataclass(a) and is_dataclass(b):  # of two kinds, whose settings cannot be compared
+        yield from _compare(getattr(a, "kind", None), getattr(b, "kind", None), join(where, "kind"), may_change)
+    elif isinstance(a, tuple) and isinstance(b, tuple) and any(map(is_dataclass, a + b)):
+        for number, pair in enumerate(zip_longest(a, b)):
+            yield from _compare(*pair, f"{where}[{number}]", may_change)
+    elif a != b:
+        yield Difference(where, _written(a), _written(b), may_change)
+
+
+def _written(value: Any) -> str:
+    """A value as TOML writes it; of a section, what is not the default."""
+    if not is_dataclass(value):
+        return literal(_plain(value))
+    values = {field.name: (getattr(value, field.name), default_of(field)) for field in dataclasses.fields(value)}
+    return f"{{ {', '.join(f'{name} = {_written(own)}' for name, (own, other) in values.items() if own != other)} }}"
 
 
 # Files and overrides
@@ -122,6 +156,8 @@ def read(path: Path) -> dict[str, Any]:
         problem = f"the file must be UTF-8, but byte {error.start} of it is not. Save it as UTF-8."
     except tomllib.TOMLDecodeError as error:
         problem = _explain_toml(str(error), text)
+    except (RecursionError, ValueError) as error:
+        problem = _explain_limit(error)
     raise SettingsError(str(path), [problem])
 
 
@@ -135,13 +171,10 @@ def _explain_toml(message: str, text: str) -> str:
     return explained
 
 
-def _overridden(table: Mapping[str, Any], overrides: Sequence[str], problems: list[str]) -> Mapping[str, Any]:
-    for override in overrides:
-        try:
-            table = _merged(table, _parse_override(override))
-        except ValueError as error:
-            problems.append(str(error))
-    return table
+def _explain_limit(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "values must not be nested this deeply. No setting needs more than three levels."
+    return "an integer has too many digits. The largest is 9223372036854775807."
 
 
 def _parse_override(override: str) -> dict[str, Any]:
@@ -150,10 +183,10 @@ def _parse_override(override: str) -> dict[str, Any]:
     if value and value[0] not in "\"'[{":
         spellings.append(f"{key} = '''{value}'''")  # a word without quotes, as one types it in a shell
     for spelling in spellings:
-        with suppress(tomllib.TOMLDecodeError):
+        with suppress(ValueError, RecursionError):  # tomllib's own error is a ValueError
             return tomllib.loads(spelling)
     raise ValueError(
-        f"--set {override} does not give a setting a value. Write NAME=VALUE with the value as in TOML, "
+        f"--set {_cut(override)} does not give a setting a value. Write NAME=VALUE with the value as in TOML, "
         "for example: --set training.seed=2 or --set model.preset=small"
     )
 
@@ -169,14 +202,58 @@ def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]
     return result
 
 
+def _paths(value: Any, where: str) -> Iterator[str]:
+    """Where the values of a table are."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _paths(item, join(where, key))
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _paths(item, f"{where}[{number}]")
+    else:
+        yield where
+
+
 # From tables to dataclasses
 
 
-def _build(cls: type[T], table: Mapping[str, Any], origin: str, base: Path, problems: list[str]) -> T:
-    settings: T = _Reader(cls, base, problems, set()).section(cls, table, "")
+def _build(
+    choose: Callable[[Mapping[str, Any]], type[T]],
+    table: Mapping[str, Any],
+    overrides: Sequence[str],
+    origin: str,
+    base: Path,
+) -> T:
+    """`saccade` at the top of any file is the version that wrote it."""
+    problems: list[str] = []
+    typed: set[str] = set()
+    writer = table.get("saccade")
+    try:
+        for override in overrides:
+            try:
+                values = _parse_override(override)
+            except ValueError as error:
+                problems.append(str(error))
+            else:
+                table = _merged(table, values)
+                typed |= set(_paths(values, ""))
+        cls = choose(table)
+        known = {key: value for key, value in table.items() if key != "saccade" or key in hints(cls)}
+        settings: T = _Reader(cls, base, problems, typed, set()).section(cls, known, "")
+    except RecursionError as error:
+        problems = [_explain_limit(error)]
+    if problems and isinstance(writer, str) and _version(writer) > _version(__version__):
+        problems = [
+            f"it was written by saccade {writer}, newer than this {__version__}. "
+            "Upgrade with: pip install --upgrade saccade"
+        ]
     if problems:
         raise SettingsError(origin, problems)
     return settings
+
+
+def _version(text: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d{1,9}", text)[:3]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,62 +263,82 @@ class _Reader:
     root: type[Any]
     base: Path
     problems: list[str]
+    typed: set[str]
+    """Where values came from the command line."""
     unset: set[str]
 
     def section(self, cls: Any, table: Any, where: str) -> Any:
         if not isinstance(table, Mapping):
             return self.refuse(table, where, "a table")
-        num_problems = len(self.problems)
-        table, hints, values = self.with_preset(cls, table, where), _hints(cls), {}
-        for key, value in table.items():
-            if key in hints:
-                values[key] = self.value(hints[key], _with_kind(cls, key, value), _join(where, key))
-            else:
+        table, known, sound = self.with_preset(cls, table, where), hints(cls), {}
+        required = [field.name for field in dataclasses.fields(cls) if default_of(field) is MISSING]
+        for key in [*table, *(name for name in required if name not in table)]:
+            count, path = len(self.problems), join(where, key)
+            if key not in known:
                 self.problems.append(self.unknown(cls, key, where))
-        for field in dataclasses.fields(cls):
-            if field.name not in table and _default(field) is MISSING:
-                values[field.name] = self.missing(cls, field.name, _join(where, field.name))
-        if len(self.problems) > num_problems:
-            return None
+            elif key not in table:
+                sound[key] = self.missing(cls, key, path)
+            else:
+                sound[key] = self.value(known[key], _with_kind(cls, key, table[key]), path)
+                if len(self.problems) == count:
+                    self.problems.extend(f"{path}{problem}." for problem in bound_problems(known[key], sound[key]))
+            if len(self.problems) > count:
+                sound.pop(key, None)
+        if table.keys() <= known.keys() and sound.keys() >= set(required):
+            return self.checked(cls, sound, table.keys() - sound.keys(), where)
+
+    def checked(self, cls: Any, sound: Mapping[str, Any], broken: Set[str], where: str) -> Any:
+        """The section, if nothing of it is broken. What speaks of sound values alone is reported in any case."""
         try:
-            return cls(**values)
+            section = cls(**sound)
         except ValueError as error:
-            self.problems.append(f"{where}: {error}" if where else str(error))
+            clauses = getattr(error, "problems", [str(error)])
+            clauses = [text for text in clauses if not any(re.search(rf"\b{name}\b", text) for name in broken)]
+            if clauses:
+                self.problems.append(f"{where}: {'; '.join(clauses)}" if where else "; ".join(clauses))
+        else:
+            return None if broken else section
 
     def value(self, hint: Any, value: Any, where: str) -> Any:
+        advice = next((marker.sentences for marker in markers(hint) if isinstance(marker, Advice)), {})
+        hint = strip(hint)
         origin, args = get_origin(hint), get_args(hint)
         if origin in (Union, UnionType):
-            return self.union([arg for arg in args if arg is not NoneType], value, where)
+            return self.union([arg for arg in args if arg is not NoneType], value, where, advice)
         if origin is Literal:
-            return self.choice(args, value, where)
+            return self.choice(args, value, where, advice)
         if origin is tuple:
             return self.sequence(args, value, where)
         if is_dataclass(hint):
             return self.section(hint, value, where)
         if hint is Path:
             return self.path(value, where)
+        if type(value) is int and not -_LARGEST <= value < _LARGEST:
+            return self.refuse(value, where, "a number of at most 64 bits")
         if hint is float and type(value) is int:
             return float(value)
         # By type(), because a bool is an instance of int.
-        return value if type(value) is hint else self.refuse(value, where, _WORDS[hint])
+        return value if type(value) is hint else self.refuse(value, where, WORDS[hint])
 
-    def union(self, members: list[Any], value: Any, where: str) -> Any:
+    def union(self, members: list[Any], value: Any, where: str, advice: Mapping[str, str]) -> Any:
         if len(members) == 1:
             return self.value(members[0], value, where)
         if not isinstance(value, Mapping):
             return self.refuse(value, where, "a table")
-        kinds = {kind: cls for cls in members for kind in _kinds(cls)}
+        kinds = {kind: cls for cls in members for kind in kinds_of(cls)}
         if "kind" not in value:
-            self.problems.append(f"{where}.kind is missing. It must be {_either(kinds)}.")
+            self.problems.append(f"{where}.kind is missing. It must be {either(kinds)}.")
             return None
-        kind = self.choice(tuple(kinds), value["kind"], f"{where}.kind")
+        kind = self.choice(tuple(kinds), value["kind"], f"{where}.kind", advice)
         return None if kind is None else self.section(kinds[kind], value, where)
 
-    def choice(self, choices: Sequence[Any], value: Any, where: str) -> Any:
+    def choice(self, choices: Sequence[Any], value: Any, where: str, advice: Mapping[str, str]) -> Any:
         if any(value == choice and type(value) is type(choice) for choice in choices):
             return value
         near = difflib.get_close_matches(str(value), map(str, choices), n=1)
-        return self.refuse(value, where, _either(choices), f' Did you mean "{near[0]}"?' if near else "")
+        remark = advice.get(value.lower()) if isinstance(value, str) else None
+        remark = remark or (f'Did you mean "{near[0]}"?' if near else "")
+        return self.refuse(value, where, either(choices), f" {remark}".rstrip())
 
     def sequence(self, hints: tuple[Any, ...], values: Any, where: str) -> Any:
         if not isinstance(values, list):
@@ -258,14 +355,15 @@ class _Reader:
         values = {match[0]: self.variable(match, where) for match in _VARIABLE.finditer(text)}
         first = _VARIABLE.match(text)
         # A variable's value was written for the directory of the shell, not of the recipe.
-        anchor = Path.cwd() if first and not first["dollar"] else self.base
+        in_shell = where in self.typed or (first and not first["dollar"])
         try:
-            return anchor / Path(_VARIABLE.sub(lambda match: values[match[0]], text)).expanduser()
+            expanded = Path(_VARIABLE.sub(lambda match: values[match[0]], text)).expanduser()
         except RuntimeError:
             return self.refuse(text, where, "a path below the home of a known user")
+        return (Path.cwd() if in_shell else self.base) / expanded
 
     def variable(self, match: re.Match[str], where: str) -> str:
-        """The value of `$NAME`; `$$` is a dollar. What is not set is told once, not for each file."""
+        """The value of `$NAME`; `$$` is a dollar. What is not set is reported once, not for each file."""
         if match["dollar"]:
             return "$"
         name = match["name"] or match["braced"]
@@ -280,142 +378,38 @@ class _Reader:
         presets: Mapping[str, Mapping[str, Any]] = getattr(cls, "PRESETS", {})
         if not presets or "preset" not in table:
             return table
-        name = self.choice(tuple(presets), table["preset"], _join(where, "preset"))
+        name = self.choice(tuple(presets), table["preset"], join(where, "preset"), {})
         return _merged(presets.get(name, {}), {key: table[key] for key in table if key != "preset"})
 
     def refuse(self, value: Any, where: str, wanted: str, advice: str = "") -> None:
-        came = _literal(value)
-        came = came if len(came) <= 80 else f"{came[:76]} ..."
-        self.problems.append(f"{where} must be {wanted}, not {came}.{advice}")
+        self.problems.append(f"{where} must be {wanted}, not {_cut(literal(value))}.{advice}")
 
     def missing(self, cls: Any, name: str, where: str) -> Any:
-        hint = _hints(cls)[name]
+        hint = strip(hints(cls)[name])
         if is_dataclass(hint):
-            return self.section(hint, {}, where)  # tells what the absent section must hold
-        self.problems.append(f"{where} is missing and has no default. {_helps(cls).get(name, '')}".rstrip())
+            return self.section(hint, {}, where)  # reports what the absent section must hold
+        self.problems.append(f"{where} is missing and has no default. {helps(cls).get(name, '')}".rstrip())
 
     def unknown(self, cls: Any, key: str, where: str) -> str:
-        names = [*_hints(cls), *(["preset"] if hasattr(cls, "PRESETS") else [])]
-        path, described = _join(where, key), describe(self.root)
+        names = [*hints(cls), *(["preset"] if hasattr(cls, "PRESETS") else [])]
+        path, described = join(where, key), describe(self.root)
         if reason := getattr(cls, "REFUSED", {}).get(key):
             return f"{path} {reason}."
         if kinds := [field.kind for field in described if field.path == path]:
-            return f"{path} is a setting of kind = {_either(kinds)}, not of kind = {_either(_kinds(cls))}."
+            return f"{path} is a setting of kind = {either(kinds)}, not of kind = {either(kinds_of(cls))}."
         near = [field.path for field in described if field.path.endswith(f".{key}")]
-        near += [_join(where, name) for name in difflib.get_close_matches(key, names, n=1)]
+        near += [join(where, name) for name in difflib.get_close_matches(key, names, n=1)]
         advice = f"did you mean {near[0]}?" if near else f"known here: {', '.join(names)}."
         return f"{path} is not a setting, {advice}"
 
 
-# From dataclasses to text
-
-
-def _describe(cls: Any, where: str, section: Any) -> Iterator[Field]:
-    """`section` is the default of the whole section, if it has one: its values go before those of `cls`."""
-    if presets := getattr(cls, "PRESETS", None):
-        yield Field(_join(where, "preset"), _either(presets), "", _PRESET_HELP)
-    for field in dataclasses.fields(cls):
-        hint, path = _hints(cls)[field.name], _join(where, field.name)
-        default = _default(field) if section is None else getattr(section, field.name)
-        members, suffix = _sections(hint)
-        for member in members:
-            kind = _kinds(member)[0] if len(members) > 1 else ""
-            for described in _describe(member, path + suffix, default if isinstance(default, member) else None):
-                yield dataclasses.replace(described, kind=described.kind or kind)
-        if not members:
-            text = None if default is MISSING else _literal(default)
-            yield Field(path, _named(hint), text, _helps(cls).get(field.name, ""))
-
-
-def _sections(hint: Any) -> tuple[list[Any], str]:
-    """The settings classes a hint speaks of, and "[]" where it asks for a list of them."""
-    if get_origin(hint) is tuple:
-        return _sections(get_args(hint)[0])[0], "[]"
-    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    return [member for member in members if is_dataclass(member)], ""
-
-
-def _named(hint: Any) -> str:
-    """A hint in a user's words."""
-    args = get_args(hint)
-    if get_origin(hint) is Literal:
-        return _either(args)
-    if get_origin(hint) is tuple:
-        return "a list" if args[-1] is ... else f"a list of {len(args)} values"
-    return " or ".join(_named(arg) for arg in args if arg is not NoneType) or _WORDS[hint]
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        return table(value)
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, Path):
-        return str(value.absolute()).replace("$", "$$")
-    return value
-
-
-def _leaves(value: Any, where: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _leaves(item, _join(where, key))
-    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
-        for i, item in enumerate(value):
-            yield from _leaves(item, f"{where}[{i}]")
-    else:
-        yield where, _literal(value)
-
-
-def _literal(value: Any) -> str:
-    """A value as TOML writes it; nothing for None."""
-    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
-
-
-def _either(choices: Any) -> str:
-    *most, last = map(_literal, choices)
-    return f"{', '.join(most)} or {last}" if most else last
-
-
-def _join(where: str, name: str) -> str:
-    return f"{where}.{name}" if where else name
-
-
-# What a class says of itself
-
-
-@functools.cache
-def _hints(cls: Any) -> dict[str, Any]:
-    hints = get_type_hints(cls)
-    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
-
-
-def _default(field: "dataclasses.Field[Any]") -> Any:
-    return field.default if field.default_factory is MISSING else field.default_factory()
-
-
-def _kinds(cls: Any) -> tuple[str, ...]:
-    """What tells this class from the others of a union."""
-    return get_args(_hints(cls)["kind"])
+def _cut(text: str) -> str:
+    return text if len(text) <= 80 else f"{text[:76]} ..."
 
 
 def _with_kind(cls: Any, name: str, value: Any) -> Any:
     """A section of one of several kinds, with the default's kind where none is given."""
-    if not isinstance(value, Mapping) or len(_sections(_hints(cls)[name])[0]) < 2:
+    if not isinstance(value, Mapping) or len(sections_of(hints(cls)[name])[0]) < 2:
         return value
-    default = next(_default(field) for field in dataclasses.fields(cls) if field.name == name)
+    default = next(default_of(field) for field in dataclasses.fields(cls) if field.name == name)
     return value if default in (None, MISSING) else {"kind": default.kind, **value}
-
-
-@functools.cache
-def _helps(cls: Any) -> dict[str, str]:
-    """The docstrings under the fields, which only the source knows; none where there is no source."""
-    helps: dict[str, str] = {}
-    for base in reversed(cls.__mro__[:-1]):
-        with suppress(OSError):
-            definition = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
-            assert isinstance(definition, ast.ClassDef)
-            for pair in pairwise(definition.body):
-                match pair:
-                    case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                        helps[name] = " ".join(text.split())
-    return helps

@@ -58,11 +58,11 @@ def train(
     from saccade.tasks.build import open_task
     from saccade.training import machine, processes
     from saccade.training.loop import Training
-    from saccade.training.run import Run, claimed
+    from saccade.training.run import Run, lock_run
 
     recipe, reporter = _loaded(recipe, overrides), reporter or Reporter()
     device = machine.use(recipe.training.device, recipe.training.threads)
-    with processes.joined(device) as group, claimed(recipe.run) if group.is_first else nullcontext():
+    with processes.joined(device) as group, lock_run(recipe.run) if group.is_first else nullcontext():
         task = open_task(recipe)
 
         def prepare_first() -> None:

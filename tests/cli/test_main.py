@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from saccade import __version__
+
 VERBS = [
     "demo",
     "init",
@@ -32,7 +34,7 @@ def command(*args: str | Path, **options: object) -> "subprocess.CompletedProces
 
 
 def test_version(saccade):
-    assert saccade("--version") == (0, "saccade 0.1.0\n", "")
+    assert saccade("--version") == (0, f"saccade {__version__}\n", "")
 
 
 def test_help_names_every_command(saccade):
@@ -67,7 +69,7 @@ def test_wrong_usage(words: list[str], saccade):
 
 def test_the_module_is_the_command():
     ended = command("--version")
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "saccade 0.1.0\n", "")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"saccade {__version__}\n", "")
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")

@@ -27,9 +27,9 @@ def test_values_out_of_range_are_refused() -> None:
     with pytest.raises(ValueError, match="max_characters must be at least 1"):
         CleaningSettings(max_characters=0)
     for change, message in [
-        ({"train": ()}, "at least one corpus"),
-        ({"hold_out": -1}, "hold_out must not be negative"),
-        ({"max_tokens": 0}, "max_tokens must be at least 1"),
+        ({"train": ()}, "a length of at least 1"),
+        ({"hold_out": -1}, "hold_out must be at least 0, not -1"),
+        ({"max_tokens": 0}, "max_tokens must be from 1 to"),
     ]:
         values = {
             "source_language": "en",

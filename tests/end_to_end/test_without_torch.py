@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from saccade import __version__
+
 
 def test_it_is_the_base_install(without_torch):
     code = """
 from importlib.util import find_spec
-base = "ctranslate2 numpy resvg_py rich sacrebleu safetensors sentencepiece typer zstandard"
+base = "ctranslate2 filelock numpy resvg_py rich sacrebleu safetensors sentencepiece typer zstandard"
 for name in base.split():
     __import__(name)
 for name in ("torch", "entmax", "jaxtyping", "babel", "tensorboardX", "matplotlib", "pytest"):
@@ -30,7 +32,7 @@ def test_there_is_no_network(without_torch):
 
 def test_saccade_is_importable(without_torch):
     result = without_torch.run_python("-c", "import saccade; print(saccade.__version__)")
-    assert (result.stderr, result.stdout) == ("", "0.1.0\n")
+    assert (result.stderr, result.stdout) == ("", f"{__version__}\n")
 
 
 MODEL = """

@@ -110,7 +110,7 @@ def test_another_kind_of_model(theirs: Path) -> None:
         ),
         (
             {"encoder_attention_heads": 3, "decoder_attention_heads": 3},
-            "d_model must be even and a multiple of num_heads, not 16 with 3 heads",
+            "d_model must be a multiple of num_heads, not 16 with 3 heads",
         ),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, not 1.0"),
     ],

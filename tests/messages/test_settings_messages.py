@@ -1,29 +1,33 @@
 """The exact words a user reads when a settings file or a `--set` is wrong."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
+from annotated_types import Interval, MultipleOf
 
-from saccade import errors, settings
+from saccade import __version__, errors, settings
+from saccade.fields import Advice, Checked, Probability
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Search:
-    width: int = 4
+class Search(Checked):
+    width: Annotated[int, Interval(ge=1, le=1000)] = 4
+    groups: Annotated[int, MultipleOf(2)] | None = None
 
-    def __post_init__(self) -> None:
-        if self.width < 1:
-            raise ValueError(f"width must be at least 1, not {self.width}.")
+    def conflicts(self) -> Iterator[str]:
+        if self.groups and self.width % self.groups:
+            yield f"groups must divide width, which is {self.width}, not {self.groups}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tokenizer:
     kind: Literal["bpe", "unigram", "char"] = "bpe"
     coverage: float = 1.0
+    betas: tuple[Probability, Probability] = (0.9, 0.98)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +55,9 @@ class Transformer:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recipe:
     data: Data
-    model: Transformer | Recurrent = field(default_factory=Transformer)
+    model: Annotated[Transformer | Recurrent, Advice({"turing": "It needs a [task]."})] = field(
+        default_factory=Transformer
+    )
     search: Search = field(default_factory=Search)
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
 
@@ -104,10 +110,19 @@ def test_a_single_problem_is_a_sentence(tmp_path: Path) -> None:
         ("widht = 3", "widht is not a setting, known here: data, model, search, tokenizer."),
         ("coverage = 1.0", "coverage is not a setting, did you mean tokenizer.coverage?"),
         ("search.coverage = 1.0", "search.coverage is not a setting, did you mean tokenizer.coverage?"),
-        ("search.xyz = 1", "search.xyz is not a setting, known here: width."),
-        ("search.width = 0", "search: width must be at least 1, not 0."),
-        ("search.width = 2.5", "search.width must be a whole number, not 2.5."),
-        ("search.width = true", "search.width must be a whole number, not true."),
+        ("search.xyz = 1", "search.xyz is not a setting, known here: width, groups."),
+        ("search.width = 0", "search.width must be from 1 to 1,000, not 0."),
+        ("search.width = 1001", "search.width must be from 1 to 1,000, not 1001."),
+        ("search.width = 99999999999999999999", "search.width must be a number of at most 64 bits, not 99999999999999999999."),
+        ("search.groups = 3", "search.groups must be a multiple of 2, not 3."),
+        ("search = {groups = 4, width = 6}", "search: groups must divide width, which is 6, not 4"),
+        ("tokenizer.coverage = inf", "tokenizer.coverage must be a finite number, not inf."),
+        ("tokenizer.coverage = nan", "tokenizer.coverage must be a finite number, not nan."),
+        ("tokenizer.betas = [0.5, 1.0]", "tokenizer.betas[1] must be at least 0 and below 1, not 1.0."),
+        ("tokenizer.betas = [0.5]", "tokenizer.betas must be a list of 2 values, not [0.5]."),
+        ('model.kind = "turing"', 'model.kind must be "transformer" or "recurrent", not "turing". It needs a [task].'),
+        ("search.width = 2.5", "search.width must be an integer, not 2.5."),
+        ("search.width = true", "search.width must be an integer, not true."),
         ("search = 3", "search must be a table, not 3."),
         ('tokenizer.kind = "bep"', 'tokenizer.kind must be "bpe", "unigram" or "char", not "bep". Did you mean "bpe"?'),
         ("tokenizer.kind = 3", 'tokenizer.kind must be "bpe", "unigram" or "char", not 3.'),
@@ -145,7 +160,7 @@ def test_a_missing_section_is_told_by_what_it_must_hold() -> None:
 
 def test_long_values_are_cut() -> None:
     (problem,) = problems_of(f'data.language = "en"\nsearch.width = "{"x" * 100}"')
-    assert problem == f'search.width must be a whole number, not "{"x" * 75} ....'
+    assert problem == f'search.width must be an integer, not "{"x" * 75} ....'
 
 
 def test_an_unset_variable_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,5 +223,47 @@ def test_a_malformed_override(tmp_path: Path, override: str) -> None:
 def test_an_override_is_held_to_the_same_rules(tmp_path: Path) -> None:
     path = tmp_path / "recipe.toml"
     path.write_text('data.language = "en"')
-    assert message_of(path, "search.width=wide") == f'{path}: search.width must be a whole number, not "wide".'
-    assert message_of(path, "search.width.x=3") == f'{path}: search.width must be a whole number, not {{"x": 3}}.'
+    assert message_of(path, "search.width=wide") == f'{path}: search.width must be an integer, not "wide".'
+    assert message_of(path, "search.width.x=3") == f'{path}: search.width must be an integer, not {{"x": 3}}.'
+
+
+def test_a_value_out_of_bounds_hides_no_other_problem() -> None:
+    text = 'data.language = "en"\nsearch = {width = -3, groups = 3}\ntokenizer = {kind = "foo", coverage = nan}'
+    problems = problems_of(text)
+    assert [problem.partition(" ")[0] for problem in problems] == [
+        "search.width",
+        "search.groups",
+        "tokenizer.kind",
+        "tokenizer.coverage",
+    ]
+
+
+def test_what_is_said_of_a_broken_value_is_not_made_up() -> None:
+    """The rule between width and groups cannot be judged without a width."""
+    assert problems_of('data.language = "en"\nsearch = {width = 0, groups = 6}') == [
+        "search.width must be from 1 to 1,000, not 0."
+    ]
+
+
+def test_settings_of_a_newer_version(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text('saccade = "999.0.1"\ndata.language = "en"\nsearch.newthing = 3')
+    assert f"written by saccade 999.0.1, newer than this {__version__}" in message_of(path)
+    assert "newthing" not in message_of(path)
+    path.write_text(f'saccade = "{__version__}"\ndata.language = "en"\nsearch.newthing = 3')
+    assert "search.newthing is not a setting" in message_of(path)
+    path.write_text('saccade = "999.0.1"\ndata.language = "en"')
+    assert settings.load(Recipe, path) == Recipe(data=Data(language="en")), "nothing new is in it"
+
+
+DEEP = "[" * 20_000
+
+
+@pytest.mark.parametrize("value", [DEEP, "9" * 5000, "0x" + "f" * 5000, "a." * 5000 + "a = 1"], ids=len)
+def test_hostile_values(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "recipe.toml"
+    separator = "." if value.startswith("a.") else "="
+    path.write_text(f'data.language = "en"\nsearch.width{separator}{value}')
+    assert len(message_of(path)) < 1000
+    path.write_text('data.language = "en"')
+    assert len(message_of(path, f"search.width{separator}{value}")) < 1000

@@ -13,12 +13,14 @@ def test_the_limit_grows_with_the_source_and_rounds_up():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"beam": 0, "n_best": 0}, "beam must be at least 1, not 0"),
-        ({"beam": 4, "n_best": 5}, "n_best must be between 1 and beam, which is 4, not 5"),
-        ({"length_penalty": -0.5}, "length_penalty must be a finite number, 0 or more, not -0.5"),
-        ({"length_penalty": math.nan}, "length_penalty must be a finite number, 0 or more, not nan"),
-        ({"max_length_factor": math.inf}, "max_length_factor must be a finite number, 0 or more, not inf"),
-        ({"max_length_extra": 0}, "max_length_extra must be at least 1, not 0"),
+        ({"beam": 0, "n_best": 0}, "beam must be from 1 to 1,000, not 0"),
+        ({"beam": 4, "n_best": 5}, "n_best must be at most beam, which is 4, not 5"),
+        ({"length_penalty": -0.5}, "length_penalty must be from 0 to 10, not -0.5"),
+        ({"length_penalty": math.nan}, "length_penalty must be from 0 to 10, not nan"),
+        ({"max_length_factor": math.inf}, "max_length_factor must be from 0 to 1,000, not inf"),
+        ({"beam": 10**12}, "beam must be from 1 to 1,000, not 1000000000000"),
+        ({"seed": -1, "method": "sampling"}, "seed must be from 0 to 4,294,967,295, not -1"),
+        ({"max_length_extra": 0}, "max_length_extra must be from 1 to 100,000, not 0"),
     ],
 )
 def test_what_cannot_be_searched_with_is_refused(given, message):
@@ -29,4 +31,6 @@ def test_what_cannot_be_searched_with_is_refused(given, message):
 
 def test_all_problems_are_told_at_once():
     with pytest.raises(ValueError, match=r"n_best must be .*; max_length_extra must be"):
-        SearchSettings(n_best=9, max_length_extra=0)
+        SearchSettings(n_best=0, max_length_extra=0)
+    with pytest.raises(ValueError, match=r"n_best must be .*; groups must be"):
+        SearchSettings(method="diverse", n_best=9, groups=3)

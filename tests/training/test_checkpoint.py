@@ -14,7 +14,7 @@ import pytest
 import torch
 from tests.training import toy
 
-from saccade import directory
+from saccade import files
 from saccade.data.sampler import Position
 from saccade.errors import CheckpointError, ModelError
 from saccade.models.build import Model, build
@@ -176,7 +176,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: p
     def fail(path: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(directory, "sync", fail)
+    monkeypatch.setattr(files, "sync", fail)
     with pytest.raises(OSError, match="No space"):
         save(tmp_path, seed=2)
     with pytest.raises(OSError, match="No space"):
@@ -258,7 +258,7 @@ def test_killed_at_any_moment_of_a_write_there_is_a_sound_checkpoint(update: int
         run = tmp_path / f"{number}"
         checkpoint.write(run, prior)
         ended = killed_at(number, lambda run=run: checkpoint.prune(run, checkpoint.write(run, later).path, policy))
-        checkpoint.recover(run)
+        files.recover_all(run)
         found, damaged = checkpoint.newest(run)
         assert found is not None
         assert not damaged

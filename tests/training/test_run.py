@@ -7,6 +7,7 @@ import pytest
 from tests.training import toy
 
 from saccade import settings
+from saccade.data.settings import CorpusSettings
 from saccade.errors import SettingsError
 from saccade.tasks.translation.settings import TranslationRecipe, TranslationTrainingSettings
 from saccade.training.checkpoint import Progress
@@ -80,6 +81,11 @@ def test_what_does_not_alter_the_updates_so_far_may_change(
         ("model", {"d_model": 32}, "model.d_model: 16 -> 32"),
         ("tokenizer", {"vocabulary": 11}, "tokenizer.vocabulary: 12 -> 11"),
         ("data", {"max_tokens": 9}, "data.max_tokens: 128 -> 9"),
+        (
+            "data",
+            {"valid": CorpusSettings(file=Path("/v.tsv"))},
+            'data.valid: not set -> { file = "/v.tsv" }',
+        ),
     ],
 )
 def test_what_alters_them_is_refused_by_name(
@@ -163,12 +169,12 @@ def test_a_rate_that_falls_in_a_line_binds_the_number_of_updates(recipe: Transla
 def test_what_was_lost_between_two_names_comes_back_and_drafts_go(recipe: TranslationRecipe):
     """Killed after the old directory had stepped aside and before the new one took its place."""
     path = Run.open(recipe).path
-    (path / ".model.old").mkdir()
-    (path / ".model.old" / "settings.toml").write_text("old", encoding="utf-8")
-    (path / ".model.0a1b2c3d").mkdir()
-    (path / "checkpoints" / ".update-00000020.0a1b2c3d").mkdir(parents=True)
-    (path / "checkpoints" / ".update-00000010.old").mkdir()
-    (path / ".recipe.toml").write_text("half", encoding="utf-8")
+    (path / ".model.0a1b2c3d4e5f.saccade-old").mkdir()
+    (path / ".model.0a1b2c3d4e5f.saccade-old" / "settings.toml").write_text("old", encoding="utf-8")
+    (path / ".model.1a1b2c3d4e5f.saccade-draft").mkdir()
+    (path / "checkpoints" / ".update-00000020.0a1b2c3d4e5f.saccade-draft").mkdir(parents=True)
+    (path / "checkpoints" / ".update-00000010.0a1b2c3d4e5f.saccade-old").mkdir()
+    (path / ".recipe.toml.0a1b2c3d4e5f.saccade-draft").write_text("half", encoding="utf-8")
     Run.open(recipe)
     assert sorted(entry.name for entry in path.iterdir()) == ["checkpoints", "model", "recipe.toml"]
     assert [entry.name for entry in (path / "checkpoints").iterdir()] == ["update-00000010"]
@@ -179,7 +185,7 @@ def test_what_was_lost_between_two_names_comes_back_and_drafts_go(recipe: Transl
     ("broken", "message"),
     [
         ({"keep_every": 1500}, "keep_every must be 0 or a multiple of checkpoint_every, which is 1000, not 1500"),
-        ({"keep_best": -1}, "keep_best must be 0 or more, not -1"),
+        ({"keep_best": -1}, "keep_best must be at least 0, not -1"),
     ],
 )
 def test_what_to_keep_must_be_possible(broken: dict[str, int], message: str):

@@ -9,7 +9,7 @@ from tests.training import toy
 from tests.training.test_checkpoint import snapshot, updates
 from tests.training.toy import Crash, Recorder
 
-from saccade import directory
+from saccade import files
 from saccade.errors import CheckpointError
 from saccade.training import checkpoint
 from saccade.training.checkpoint import Checkpoint, Snapshot
@@ -36,7 +36,7 @@ def fill_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(path: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(directory, "sync", fail)
+    monkeypatch.setattr(files, "sync", fail)
 
 
 def test_nobody_waits_for_a_checkpoint_but_who_must(tmp_path: Path, held: threading.Event):

@@ -1,4 +1,4 @@
-"""`saccade init`: a starter recipe, commented, for your files."""
+"""`saccade init`: a starter recipe, commented and sized to your files."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,48 +7,7 @@ import typer
 
 from saccade.cli.console import note, print_result
 from saccade.errors import OutputExists
-
-RECIPE = """\
-# A recipe of saccade: everything a training is made from. Paths are relative to this file.
-# Check it with `saccade train recipe.toml --dry-run`; train with `saccade train recipe.toml`.
-# Any setting can be overridden: `--set training.updates=500`.
-
-run = "run"                      # prepared corpus, checkpoints, metrics and the finished model go here
-
-[data]
-source_language = "{source_language}"
-target_language = "{target_language}"
-# valid = {{ source = "valid.{source_language}", target = "valid.{target_language}" }}
-hold_out = 1000                  # pairs taken from the training data for validation while `valid` is not given
-max_tokens = 128                 # longer sentences are left out of training, and counted
-
-[[data.train]]                   # repeat this table for more corpora; gzip and zstd are read as they are
-{corpus}
-
-[data.cleaning]
-max_ratio = 9.0                  # pairs with one side so many times longer than the other are left out
-deduplicate = true
-
-[tokenizer]
-kind = "bpe"                     # or "unigram", "char"
-vocabulary = 8000                # 8,000 for tens of thousands of pairs, 32,000 for millions
-shared = true                    # one vocabulary for both languages; with false, set model.embeddings = "tied"
-
-[model]
-preset = "small"                 # "tiny", "small", "base" and "big" of the Transformer; single settings may follow
-norm = "pre"                     # learns far faster from little data than "post", the paper's
-
-[training]
-updates = 20000
-batch_tokens = 4096
-warmup = 2000
-validate_every = 1000
-checkpoint_every = 1000
-patience = 10                    # stop after so many validations without a better BLEU
-
-[search]
-beam = 5
-"""
+from saccade.starter import starter_recipe
 
 
 def init(
@@ -57,40 +16,50 @@ def init(
         typer.Argument(metavar="DIR", help="Where the recipe goes; made if it is not there.", show_default=False),
     ],
     source: Annotated[
-        Path | None,
-        typer.Option("--source", help="Your source sentences, a file of lines.", show_default=False),
+        Path | None, typer.Option("--source", help="Your source sentences, a file of lines.", show_default=False)
     ] = None,
     target: Annotated[
         Path | None, typer.Option("--target", help="Their translations, a file of lines.", show_default=False)
     ] = None,
     file: Annotated[Path | None, typer.Option("--file", help="Or both in one TSV file.", show_default=False)] = None,
-    source_language: Annotated[str, typer.Option("--from", help="Code of the source language.")] = "en",
-    target_language: Annotated[str, typer.Option("--to", help="Code of the target language.")] = "de",
+    source_language: Annotated[
+        str | None,
+        typer.Option("--from", help="Code of the source language; taken from the file's name.", show_default=False),
+    ] = None,
+    target_language: Annotated[
+        str | None,
+        typer.Option("--to", help="Code of the target language; taken from the file's name.", show_default=False),
+    ] = None,
+    minutes: Annotated[float, typer.Option("--minutes", min=1, help="How long training may take here.")] = 60,
 ) -> None:
-    """Write a starter recipe for your files, with a comment on every line that matters.
+    """Write a starter recipe for your files, sized to them and to your time, with a comment on every line that matters.
 
-    Examples: `saccade init my-model --source memory.en --target memory.zh --from en --to zh`
+    Examples: `saccade init my-model --source memory.en --target memory.zh`
 
-    `saccade init my-model --file memory.tsv --from en --to de`
+    `saccade init my-model --file memory.tsv --from en --to de --minutes 600`
     """
-    if (source is None) != (target is None) or (source is not None and file is not None):
+    given = [path is not None for path in (source, target, file)]
+    if given not in ([True, True, False], [False, False, True]):
         raise typer.BadParameter("give --source and --target together, or --file alone")
     recipe = directory / "recipe.toml"
     if recipe.exists():
         raise OutputExists(f"{recipe} exists already. Edit it, or name another directory; nothing was written.")
-    if file is not None:
-        corpus = f'file = "{_quoted(file)}"'
-    else:
-        pair = (source or Path(f"train.{source_language}"), target or Path(f"train.{target_language}"))
-        names = [_quoted(path) if source else str(path) for path in pair]
-        corpus = f'source = "{names[0]}"\ntarget = "{names[1]}"'
+    text, plan = starter_recipe(
+        directory=directory,
+        source=source,
+        target=target,
+        file=file,
+        source_language=source_language,
+        target_language=target_language,
+        minutes=minutes,
+    )
     directory.mkdir(parents=True, exist_ok=True)
-    text = RECIPE.format(source_language=source_language, target_language=target_language, corpus=corpus)
     recipe.write_text(text, encoding="utf-8")
     print_result(str(recipe))
+    note(
+        f"{plan.pairs:,} pairs: a {plan.preset} model with a vocabulary of {plan.vocabulary:,}, "
+        f"{plan.updates:,} updates, {plan.duration()} on this machine's processor (an estimate)."
+    )
+    if plan.epochs < 5:
+        note("That is little for so much data. A larger --minutes, or a GPU and more updates, gives a better model.")
     note(f"Look it over, then: saccade train {recipe} --dry-run")
-
-
-def _quoted(path: Path) -> str:
-    """As the recipe, which may lie elsewhere, has to name it."""
-    return str(path.resolve()).replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$")

@@ -17,8 +17,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from saccade import settings
 from saccade.cli.console import note, stderr
 from saccade.cli.options import Beam, ComputeChoice, EngineChoice, ModelPaths, SearchOverrides
-from saccade.cli.unfinished import Job, check_new, unfinished
 from saccade.errors import SaccadeError
+from saccade.resumable_output import Job, check_new, open_resumable
 from saccade.search.settings import SearchSettings
 from saccade.text.formats.opening import check_readable
 from saccade.text.formats.stream import EncodingErrors, Lines
@@ -53,8 +53,8 @@ def translate(
         typer.Option(
             "--output",
             "-o",
-            help="Write here instead of to standard output; must not exist. A job that was interrupted goes on with "
-            "the same command.",
+            help="Write here instead of to standard output; must not exist. Run the same command again to "
+            "resume an interrupted job.",
             show_default=False,
         ),
     ] = None,
@@ -148,7 +148,7 @@ def translate(
                 encoding_errors=encoding_errors,
                 search=search,
             )
-            with unfinished(output, job, lines) as result:
+            with open_resumable(output, job, lines, note) as result:
                 for text in work.through(lines):
                     result.add(text, lines.mark)
     if output is not None or (stderr.is_terminal and not sys.stdout.isatty()):

@@ -163,7 +163,7 @@ def draw(
 
 
 def _rendered(picture: str) -> bytes:
-    """As PNG; what the fonts of this machine lack is said."""
+    """As PNG, with a note on the scripts that no font of this machine has."""
     from saccade.trace.png import png
 
     with warnings.catch_warnings(record=True) as lacking:

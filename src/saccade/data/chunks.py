@@ -4,7 +4,6 @@ A finished file is never made again, so work that was interrupted goes on after 
 """
 
 import json
-import os
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from saccade.data.corpus import CleaningReport, Dropped, Example, digest, reason_to_drop
 from saccade.data.settings import CleaningSettings
 from saccade.data.store import Ragged, id_type
+from saccade.files import draft_file, write_atomically
 from saccade.text.normalize import normalize
 from saccade.text.tokenizer import Tokenizer, Tokenizers, TokenizerSettings
 
@@ -150,9 +150,7 @@ def learn(lesson: Lesson) -> None:
         for path, chosen in zip(lesson.chunks, lesson.chosen, strict=True)
         for text in compress(_both_sides(path), chosen.ravel().tolist())
     )
-    draft = lesson.path.with_suffix(f".{os.getpid()}")
-    Tokenizer.learn_normalized(texts, lesson.settings).save(draft)
-    draft.replace(lesson.path)
+    write_atomically(lesson.path, Tokenizer.learn_normalized(texts, lesson.settings).model)
 
 
 def sampled(sides: Mask, limit: int, seed: int) -> Mask:
@@ -253,11 +251,9 @@ def _tokenizers(directory: Path, checksums: tuple[str, ...]) -> Tokenizers:
 
 
 def _write(path: Path, description: dict[str, Any], **arrays: NDArray[Any]) -> None:
-    draft = path.with_suffix(f".{os.getpid()}")
-    with draft.open("wb") as file:
-        described = np.frombuffer(json.dumps(description).encode(), np.uint8)
+    described = np.frombuffer(json.dumps(description).encode(), np.uint8)
+    with draft_file(path, synced=False) as draft, draft.open("wb") as file:
         np.savez(file, description=described, **arrays)  # type: ignore[arg-type]
-    draft.replace(path)
 
 
 def _is_sound(path: Path) -> bool:

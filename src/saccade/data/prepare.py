@@ -8,7 +8,6 @@ from which the same command continues after any interruption. The directory hold
   valid.source.txt, valid.target.txt  raw text, as scores are computed on raw text
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -22,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from saccade import settings
+from saccade import files, settings
 from saccade.data import chunks
 from saccade.data.corpus import CleaningReport, Example, read
 from saccade.data.settings import CorpusSettings, DataSettings
 from saccade.data.store import StoreWriter, TokenStore
-from saccade.data.workers import in_order, num_workers
+from saccade.data.workers import map_in_processes, num_workers
 from saccade.errors import DataError, ModelError, OutputExists
 from saccade.text.formats.lines import read_pairs
 from saccade.text.formats.opening import open_bytes
@@ -160,7 +159,7 @@ def _clean(job: _Job) -> chunks.Cleaned:
     paths: list[Path] = []
     tasks = _raw_chunks(job.data, directory, paths)
     head = list(islice(tasks, _FEW))
-    for num_read in in_order(chunks.clean, chain(head, tasks), num_workers() if len(head) == _FEW else 0):
+    for num_read in map_in_processes(chunks.clean, chain(head, tasks), num_workers() if len(head) == _FEW else 0):
         done += num_read
         job.progress("cleaning", done, None)
     cleaned = chunks.Cleaned(paths)
@@ -236,7 +235,7 @@ def _learn(job: _Job, cleaned: chunks.Cleaned, kept: chunks.Mask) -> Tokenizers:
         if not path.exists():
             lessons.append(chunks.Lesson(path, cleaned.paths, cleaned.split(chosen), job.tokenizer))
     # In a process of its own, a long lesson can be interrupted, and two go side by side.
-    list(in_order(chunks.learn, lessons, len(lessons) if len(cleaned.paths) >= _FEW else 0))
+    list(map_in_processes(chunks.learn, lessons, len(lessons) if len(cleaned.paths) >= _FEW else 0))
     return Tokenizers.load(directory)
 
 
@@ -265,7 +264,7 @@ def _encode(job: _Job, cleaned: chunks.Cleaned, kept: chunks.Mask, tokenizers: T
         tokenizers=tokenizers.checksums,
         corpora=[normalize(corpus.paths[0].name) for corpus in job.data.train],
     ) as writer:
-        for path in in_order(chunks.encode, tasks, workers):
+        for path in map_in_processes(chunks.encode, tasks, workers):
             chunk = chunks.EncodedChunk.open(path)
             writer.write(chunk.source, chunk.target, chunk.corpus, chunk.lines)
             report.add(chunk.report)
@@ -345,38 +344,26 @@ def _is_current(directory: Path, fingerprint: str) -> bool:
 def _built_aside(directory: Path, fingerprint: str) -> Iterator[Path]:
     """A hidden neighbour of `directory`, whose `corpus` takes its place at a normal end.
 
-    It stays when the work is interrupted, and is found again by whoever wants the same; but not when the data are to
-    blame, as they will have to change.
+    After an interruption it stays, and is used again for the same fingerprint; after a DataError it is removed, as the
+    data will have to change.
     """
     building = directory.with_name(f".{directory.name}.building")
     directory.parent.mkdir(parents=True, exist_ok=True)
-    building.mkdir(exist_ok=True)
-    with (building / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise DataError(
-                f"{directory} must be prepared by one process at a time, but another is at it. Wait until it has "
-                "ended, or stop it: what it has done is kept."
-            ) from None
+    refusal = DataError(
+        f"{directory} must be prepared by one process at a time, but another one is preparing it. Wait until it has "
+        "ended, or stop it: its work so far is kept."
+    )
+    with files.lock(building.with_name(f"{building.name}.lock"), refusal):
+        files.recover(directory)
         claim = building / "fingerprint"
         if not claim.exists() or claim.read_text(encoding="utf-8") != fingerprint:
-            _empty(building, but="lock")
+            shutil.rmtree(building, ignore_errors=True)
+            building.mkdir()
             claim.write_text(fingerprint, encoding="utf-8")
         try:
             yield building
         except DataError:
             shutil.rmtree(building)
             raise
-        if directory.exists():
-            directory.rename(building / "old")
-        (building / "corpus").rename(directory)
+        files.replace_directory(building / "corpus", directory)
         shutil.rmtree(building)
-
-
-def _empty(directory: Path, but: str) -> None:
-    for path in directory.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-        elif path.name != but:
-            path.unlink()

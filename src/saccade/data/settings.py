@@ -1,32 +1,34 @@
 """Settings of corpora: which files, what is cleaned away, what is kept for validation."""
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
+
+from annotated_types import Ge, Interval, MinLen
+
+from saccade.fields import Changeable, Checked, NotNegative, Positive
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CorpusSettings:
+class CorpusSettings(Checked):
     """One parallel corpus: two files of lines, or one file of pairs. Plain, gzip or zstd."""
 
-    source: Path | None = None
+    source: Changeable[Path | None] = None
     """File with one source sentence in each line."""
-    target: Path | None = None
+    target: Changeable[Path | None] = None
     """File whose line n translates line n of `source`."""
-    file: Path | None = None
+    file: Changeable[Path | None] = None
     """Instead of both: a TSV file, in each line a source sentence, a tab and its translation."""
 
-    weight: float = 1.0
+    weight: Annotated[float, Interval(gt=0, le=1000)] = 1.0
     """How often each pair is seen in an epoch: 2 means twice, 0.5 in every other epoch on average, drawn anew each
     time."""
 
-    def __post_init__(self) -> None:
-        if not 0 < self.weight < math.inf:
-            raise ValueError(f"weight must be above 0, not {self.weight}")
+    def conflicts(self) -> Iterator[str]:
         given = list(self.files)
         if given not in (["source", "target"], ["file"]):
-            found = " and ".join(given) or "none of them"
-            raise ValueError(f"a corpus needs source and target, or file alone, but has {found}")
+            yield f"a corpus needs source and target, or file alone, but has {' and '.join(given) or 'none of them'}"
 
     @property
     def files(self) -> dict[str, Path]:
@@ -40,12 +42,12 @@ class CorpusSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CleaningSettings:
+class CleaningSettings(Checked):
     """What is left out of the training corpus. A pair with an empty side always is."""
 
-    max_characters: int = 2000
+    max_characters: Positive = 2000
     """Pairs with a side longer than this are left out."""
-    max_ratio: float = 9.0
+    max_ratio: Annotated[float, Ge(1)] = 9.0
     """Pairs with one side so many times as long as the other, in characters, are left out; sides of up to 20
     characters are not compared. Six is normal between English and Chinese."""
     deduplicate: bool = True
@@ -53,35 +55,21 @@ class CleaningSettings:
     drop_copies: bool = False
     """Pairs whose target merely repeats the source are left out; they are counted in either case."""
 
-    def __post_init__(self) -> None:
-        if self.max_characters < 1:
-            raise ValueError(f"max_characters must be at least 1, not {self.max_characters}")
-        if not self.max_ratio >= 1:
-            raise ValueError(f"max_ratio must be at least 1, not {self.max_ratio}")
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DataSettings:
+class DataSettings(Checked):
     """The corpora and the two languages."""
 
     source_language: str
     """Language code of the source, such as `en`."""
     target_language: str
     """Language code of the target, such as `zh`."""
-    train: tuple[CorpusSettings, ...]
+    train: Annotated[tuple[CorpusSettings, ...], MinLen(1)]
     """Corpora to learn from."""
     valid: CorpusSettings | None = None
     """Corpus for validation; when absent, `hold_out` pairs are taken from the training corpora."""
-    hold_out: int = 1000
+    hold_out: NotNegative = 1000
     """Number of pairs held out of training for validation when `valid` is absent."""
-    max_tokens: int = 128
+    max_tokens: Annotated[int, Interval(ge=1, le=100_000)] = 128
     """Pairs with a side of more tokens than this are left out of training, and counted."""
     cleaning: CleaningSettings = field(default_factory=CleaningSettings)
-
-    def __post_init__(self) -> None:
-        if not self.train:
-            raise ValueError("train must name at least one corpus")
-        if self.hold_out < 0:
-            raise ValueError(f"hold_out must not be negative, not {self.hold_out}")
-        if self.max_tokens < 1:
-            raise ValueError(f"max_tokens must be at least 1, not {self.max_tokens}")

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import ctranslate2
 
 from saccade.directory import ModelDirectory
-from saccade.engines import store
+from saccade.engines import ct2_cache
 from saccade.engines.engine import Advanced, Compute, Ids
 from saccade.errors import ModelError
 from saccade.interop.ctranslate2 import POSITIONS, convert, pieces, transformer
@@ -241,20 +241,20 @@ class CTranslate2Engine:
             )
 
     def _load(self) -> Any:
-        """Open what the store has; what cannot be read, as it was copied in part, is made anew."""
+        """Open the cached model; one that cannot be read, such as a partial copy, is converted again."""
         device = self._device.partition(":")[0]
         if device not in ("cpu", "cuda") or (device == "cuda" and not ctranslate2.get_cuda_device_count()):
             raise ModelError(
                 f'CTranslate2 must have a device that is there, but "{self._device}" is not. Use device = "cpu".'
             )
-        model = store.find_or_build(self._directory, self._compute)
+        model = ct2_cache.find_or_build(self._directory, self._compute)
         try:
             return self._open(model)
         except RuntimeError:
             if not isinstance(model, Path):
                 raise
             shutil.rmtree(model, ignore_errors=True)
-            return self._open(store.find_or_build(self._directory, self._compute))
+            return self._open(ct2_cache.find_or_build(self._directory, self._compute))
 
     def _open(self, model: Path | Mapping[str, bytes]) -> Any:
         """A worker for each core, each with one thread: for a batch and for a single sentence faster than threads."""

@@ -1,7 +1,6 @@
 """Corpus BLEU, chrF2 and TER by sacreBLEU, each with the signature that makes the number comparable."""
 
 import logging
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from saccade.errors import DataError
 from saccade.evaluation.significance import Interval
+from saccade.text.languages import language_of
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
@@ -56,7 +56,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) ->
 
 def bleu_tokenization(language: str) -> str:
     """The name of sacreBLEU's tokenizer for text in `language`, such as "zh-CN" or "zho_Hans"."""
-    primary = _primary(language)
+    primary = language_of(language)
     if primary in CHINESE:
         return "zh"
     if primary in JAPANESE:
@@ -68,11 +68,7 @@ def bleu_tokenization(language: str) -> str:
 
 def is_unspaced(language: str) -> bool:
     """Whether its words are written without spaces between them."""
-    return _primary(language) in CHINESE | JAPANESE
-
-
-def _primary(language: str) -> str:
-    return re.split("[-_]", language.lower())[0]
+    return language_of(language) in CHINESE | JAPANESE
 
 
 def _bleu(language: str) -> "BLEU":

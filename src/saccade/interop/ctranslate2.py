@@ -14,8 +14,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.directory import ModelDirectory, drafted
+from saccade.directory import ModelDirectory
 from saccade.errors import ModelError, OutputExists
+from saccade.files import draft_directory
 from saccade.models.settings import TransformerSettings
 from saccade.parameters import check_parameters
 from saccade.text.tokenizer import BOS, EOS, SPECIALS, UNK, Tokenizer
@@ -35,7 +36,7 @@ def export(directory: ModelDirectory, output: Path, *, quantize: Quantization = 
     if output.exists():
         raise OutputExists(f"{output} exists already. Remove it or name another directory; nothing was written.")
     files = convert(directory, directory.parameters(), quantize=quantize)
-    with drafted(output) as draft:
+    with draft_directory(output) as draft:
         for name, content in files.items():
             (draft / name).write_bytes(content)
         directory.tokenizers.save(draft)

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
-from saccade.directory import CARD, PARAMETERS, Description, Direction, ModelDirectory, drafted, save
+from saccade.directory import CARD, PARAMETERS, Description, Direction, ModelDirectory, save
 from saccade.errors import ModelError, OutputExists
+from saccade.files import draft_directory
 from saccade.interop import marian_files as files
 from saccade.interop.marian_files import Marian
 from saccade.interop.marian_vocabulary import MARK, SPM, Order, Specials, order, tokenizers
@@ -63,7 +64,7 @@ def export(directory: ModelDirectory, output: Path) -> None:
     }
     if not directory.tokenizers.shares_vocabulary:
         tables[files.TARGET_VOCABULARY] = _ids(target)
-    with drafted(output) as draft:
+    with draft_directory(output) as draft:
         save_file(tensors, draft / PARAMETERS, metadata={"format": "pt"})
         for name, table in tables.items():
             (draft / name).write_text(json.dumps(table, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")

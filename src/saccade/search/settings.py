@@ -3,25 +3,32 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Annotated, Literal
+
+from annotated_types import Gt, Interval, Le
+
+from saccade.fields import Checked, Seed
+
+Strength = Annotated[float, Interval(ge=0, le=1000)]
+Length = Annotated[int, Interval(ge=0, le=100_000)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SearchSettings:
+class SearchSettings(Checked):
     """Which translations are looked at, and which is the best of them."""
 
     method: Literal["beam", "diverse", "alternatives", "sampling"] = "beam"
     """`beam` keeps the likeliest prefixes; `diverse` does so in groups that avoid each other's tokens; `alternatives`
     completes the likeliest next tokens of a given prefix, one translation each; `sampling` draws tokens by chance."""
 
-    beam: int = 5
+    beam: Annotated[int, Interval(ge=1, le=1000)] = 5
     """How many prefixes of a translation are kept at each step; 1 is greedy search. `sampling` keeps none."""
 
-    n_best: int = 1
+    n_best: Annotated[int, Interval(ge=1, le=10_000)] = 1
     """How many translations of a sentence are returned, best first: at most `beam`. `alternatives` and `sampling`
     return as many as are asked for: by the probability of the next token, and in the order in which they were drawn."""
 
-    length_penalty: float = 1.0
+    length_penalty: Annotated[float, Interval(ge=0, le=10)] = 1.0
     """The α that makes translations of different lengths comparable: 0 ranks by probability alone, which
     favours short ones; larger values favour long ones."""
 
@@ -34,73 +41,53 @@ class SearchSettings:
     `length_penalty = 0`, the best candidate has. `exact`: no prefix of the beam can become one of the `n_best` any
     more, however it goes on; the search takes longer."""
 
-    coverage_penalty: float = 0.0
+    coverage_penalty: Strength = 0.0
     """The β by which a translation loses score for source tokens that it hardly attended to (Wu et al. 2016, equation
     14). It ranks the translations that a beam has found by the weights of the last layer, averaged over its heads; the
     search itself does not look at weights. 0 is off."""
 
-    min_length: int = 0
+    min_length: Length = 0
     """A translation has at least this many tokens, its end aside, unless nothing but the end may follow."""
 
-    max_length_factor: float = 2.0
+    max_length_factor: Strength = 2.0
     """A translation has at most this many tokens per source token, plus `max_length_extra`."""
 
-    max_length_extra: int = 20
+    max_length_extra: Annotated[int, Interval(ge=1, le=100_000)] = 20
     """The tokens a translation may have beyond `max_length_factor` times the source."""
 
-    no_repeat_ngram: int = 0
+    no_repeat_ngram: Length = 0
     """No so many tokens in a row come twice in a translation. 0 is off."""
 
-    max_repeats: int = 0
+    max_repeats: Length = 0
     """No token and no group of tokens comes more often than this one right after the other, which breaks the loops that
     a weak model falls into: 3 lets "very very very" pass, and no fourth. 0 is off."""
 
-    groups: int | None = None
+    groups: Annotated[int, Interval(ge=1, le=1000)] | None = None
     """With `method = "diverse"`: into how many groups the beam is divided; as many as it is wide when absent."""
 
-    diversity: float = 0.5
+    diversity: Strength = 0.5
     """With `method = "diverse"`: the log-probability that a token loses for every prefix of an earlier group that has
     just taken it (Vijayakumar et al. 2016, Hamming diversity)."""
 
-    temperature: float = 1.0
+    temperature: Annotated[float, Interval(ge=0.001, le=1000)] = 1.0
     """With `method = "sampling"`: log-probabilities are divided by this; below 1, likely tokens become likelier."""
 
-    top_k: int = 0
+    top_k: Annotated[int, Interval(ge=0, le=1_000_000_000)] = 0
     """With `method = "sampling"`: only the so many likeliest tokens are drawn from. 0 is all of them."""
 
-    top_p: float = 1.0
+    top_p: Annotated[float, Gt(0), Le(1)] = 1.0
     """With `method = "sampling"`: only the likeliest tokens are drawn from that together have this probability."""
 
-    seed: int = 1
+    seed: Seed = 1
     """With `method = "sampling"`: another seed draws other translations. What is drawn depends on it and on the
     sentence, and not on the company of other sentences."""
 
-    def __post_init__(self) -> None:
-        rules = {
-            "beam": (self.beam >= 1, "at least 1"),
-            "n_best": (
-                self.n_best >= 1 and (self.n_best <= self.beam or self.returns_any_number),
-                "at least 1" if self.returns_any_number else f"between 1 and beam, which is {self.beam}",
-            ),
-            "length_penalty": (0 <= self.length_penalty < math.inf, "a finite number, 0 or more"),
-            "coverage_penalty": (0 <= self.coverage_penalty < math.inf, "a finite number, 0 or more"),
-            "min_length": (self.min_length >= 0, "0 or more"),
-            "max_length_factor": (0 <= self.max_length_factor < math.inf, "a finite number, 0 or more"),
-            "max_length_extra": (self.max_length_extra >= 1, "at least 1"),
-            "no_repeat_ngram": (self.no_repeat_ngram >= 0, "0 or more"),
-            "max_repeats": (self.max_repeats >= 0, "0 or more"),
-            "groups": (self.groups is None or self._divides_beam(self.groups), f"a divisor of beam, {self.beam}"),
-            "diversity": (0 <= self.diversity < math.inf, "a finite number, 0 or more"),
-            "temperature": (0 < self.temperature < math.inf, "a finite number above 0"),
-            "top_k": (self.top_k >= 0, "0 or more"),
-            "top_p": (0 < self.top_p <= 1, "above 0 and at most 1"),
-        }
-        problems = [
-            f"{name} must be {rule}, not {getattr(self, name)}" for name, (holds, rule) in rules.items() if not holds
-        ]
-        problems += self._without_effect()
-        if problems:
-            raise ValueError("; ".join(problems))
+    def conflicts(self) -> Iterator[str]:
+        if self.n_best > self.beam and not self.returns_any_number:
+            yield f"n_best must be at most beam, which is {self.beam}, not {self.n_best}"
+        if self.groups is not None and self.beam % self.groups:
+            yield f"groups must be a divisor of beam, {self.beam}, not {self.groups}"
+        yield from self._without_effect()
 
     def limit(self, source_length: int) -> int:
         """The most tokens that so many source tokens may be translated by, the end of sentence included."""
@@ -115,9 +102,6 @@ class SearchSettings:
     def returns_any_number(self) -> bool:
         """Whether `n_best` may be larger than `beam`."""
         return self.method in ("alternatives", "sampling")
-
-    def _divides_beam(self, groups: int) -> bool:
-        return groups >= 1 and self.beam % groups == 0
 
     def _without_effect(self) -> Iterator[str]:
         """What is set, but belongs to another search."""

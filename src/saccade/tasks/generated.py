@@ -15,7 +15,7 @@ from saccade import settings
 from saccade.data.loader import Loaded, Targets
 from saccade.data.sampler import Position
 from saccade.directory import Description, save
-from saccade.nn.evaluating import evaluating
+from saccade.nn.mode import evaluating
 from saccade.recipe import HasKind
 from saccade.search.settings import SearchSettings
 from saccade.trace.trace import AttentionTrace

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from saccade.text.languages import language_of
 from saccade.text.normalize import normalize
 
 UNSPACED = {"zh", "zho", "chi", "cmn", "yue", "ja", "jpn", "th", "tha", "lo", "lao", "km", "khm", "my", "mya"}
@@ -23,7 +24,7 @@ class Joined:
 
 def has_spaces(language: str) -> bool:
     """Whether people write blanks between words of this language, such as "de" or "zh-CN"."""
-    return re.split("[-_]", language.lower())[0] not in UNSPACED
+    return language_of(language) not in UNSPACED
 
 
 def join(words: Sequence[str], *, spaced: bool = True) -> Joined:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from saccade.text.joining import has_spaces, would_merge
+from saccade.text.languages import language_of
 from saccade.text.normalize import normalize
 from saccade.text.sentences import Part, clauses, sentences, words
 from saccade.text.tokenizer import Tokenizer
@@ -171,7 +172,7 @@ def rejoin(parts: Iterable[Part], texts: Iterable[str], source_language: str, ta
 
     Line breaks and tabs stay. Between sentences, Chinese and Japanese have no blank, and other languages have one.
     """
-    is_closed = re.split("[-_]", target_language.lower())[0] in _CLOSED
+    is_closed = language_of(target_language) in _CLOSED
     joined, before, space = "", "", ""
     for part, text in zip(parts, texts, strict=True):
         if joined and text:

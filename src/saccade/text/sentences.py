@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from saccade.text.languages import language_of
+
 
 class Part(NamedTuple):
     """A stretch of text that neither begins nor ends with white space, and the white space after it."""
@@ -64,7 +66,7 @@ _DOTTED = re.compile(r"\w{1,3}(?:\.\w{1,3})+")  # e.g, z.B, U.S
 
 def sentences(text: str, language: str = "") -> list[Part]:
     """The sentences of a text in a language such as "en" or "zh-CN"; a line break always ends one."""
-    language = re.split("[-_]", language.lower())[0]
+    language = language_of(language)
     return _cut(text, _sentence_ends(text, language))
 
 

@@ -9,16 +9,18 @@ import hashlib
 import io
 import random
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import sentencepiece
+from annotated_types import Interval
 
 from saccade.errors import DataError, ModelError
+from saccade.fields import Checked, Positive, Probability
 from saccade.text.normalize import encodable, normalize
 from saccade.text.vocabulary import Vocabulary, split_code
 
@@ -33,39 +35,31 @@ sentencepiece.set_min_log_level(3)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TokenizerSettings:
+class TokenizerSettings(Checked):
     """How the subword vocabulary is learned."""
 
     kind: Kind = "bpe"
     """`bpe` (byte-pair encoding), `unigram` (unigram language model) or `char` (single characters)."""
-    vocabulary: int = 8000
-    """Number of pieces, specials included; a corpus too small for so many gives fewer."""
+    vocabulary: Annotated[int, Interval(ge=5, le=1_000_000)] = 8000
+    """Number of pieces, the 4 specials included; a corpus too small for so many gives fewer."""
     shared: bool = True
     """One vocabulary for both languages; `false` learns one for each."""
     byte_fallback: bool = True
     """Characters outside the vocabulary are spelled in bytes, so that nothing is ever unknown."""
     split_digits: bool = False
     """Every digit is a piece of its own."""
-    character_coverage: float = 1.0
+    character_coverage: Annotated[float, Interval(ge=0.9, le=1.0)] = 1.0
     """Share of the corpus's characters that get a piece each; 0.9995 suits Chinese and Japanese."""
-    max_sentences: int = 2_000_000
+    max_sentences: Positive = 2_000_000
     """Learned on a random sample of at most so many lines."""
-    sampling: float = 0.0
+    sampling: Probability = 0.0
     """Subword regularisation in training: `bpe` leaves out each merge with this probability (BPE-dropout; 0.1 is
     usual), `unigram` draws segmentations with their probability to this power (0.1 to 0.5). Texts get longer by it,
     and batches with them. 0 is off."""
 
-    def __post_init__(self) -> None:
-        if self.vocabulary < 5:
-            raise ValueError(f"vocabulary must be at least 5 (4 are specials), not {self.vocabulary}")
-        if not 0.9 <= self.character_coverage <= 1.0:
-            raise ValueError(f"character_coverage must be from 0.9 to 1.0, not {self.character_coverage}")
-        if self.max_sentences < 1:
-            raise ValueError(f"max_sentences must be at least 1, not {self.max_sentences}")
-        if not 0 <= self.sampling < 1:
-            raise ValueError(f"sampling must be at least 0 and below 1, not {self.sampling}")
+    def conflicts(self) -> Iterator[str]:
         if self.sampling and self.kind == "char":
-            raise ValueError("sampling must be 0 for single characters (char), which can be cut in one way only")
+            yield "sampling must be 0 for single characters (char), which can be cut in one way only"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,8 @@ from safetensors.numpy import load_file, save_file
 from torch import nn
 
 from saccade.data.sampler import Position
-from saccade.directory import drafted, remove
-from saccade.directory import recover as recover_directory
 from saccade.errors import CheckpointError
+from saccade.files import draft_directory, remove_directory, sha256_of
 from saccade.models.fill import fill
 from saccade.training.settings import TrainingSettings
 
@@ -106,7 +105,7 @@ def snapshot(model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progr
 def write(directory: Path, snapshot: Snapshot) -> Checkpoint:
     """Write a checkpoint under a temporary name, make sure it is on the disk, then give it its name."""
     path = directory / f"update-{snapshot.progress.update:08d}"
-    with drafted(path) as draft:  # takes the place of an earlier one if a run that was set back comes by again
+    with draft_directory(path) as draft:  # takes the place of an earlier one if a run that was set back comes by again
         for name, arrays in snapshot.files.items():
             save_file(arrays, draft / name)
         describe(draft, snapshot.progress, snapshot.files)
@@ -118,7 +117,7 @@ def describe(draft: Path, progress: Progress, files: Iterable[str]) -> None:
     described = {
         "format": FORMAT,
         "progress": asdict(progress),
-        "sha256": {name: _sha256(draft / name) for name in files},
+        "sha256": {name: sha256_of(draft / name) for name in files},
     }
     described["checksum"] = _checksum(described)
     (draft / PROGRESS).write_text(json.dumps(described, indent=1), encoding="utf-8")
@@ -129,7 +128,7 @@ def check(path: Path) -> Checkpoint:
     progress, checksums = _described(path)
     for name, checksum in checksums.items():
         try:
-            found = _sha256(path / name)
+            found = sha256_of(path / name)
         except OSError as error:
             raise CheckpointError(f"{path / name} must be a part of the checkpoint, but {error.strerror}.") from error
         if found != checksum:
@@ -179,13 +178,7 @@ def prune(directory: Path, written: Path, settings: TrainingSettings) -> None:
     kept += [path for _, path in ranked[::-1][: settings.keep_best]]
     for path in found:
         if path not in kept:
-            remove(path)
-
-
-def recover(directory: Path) -> None:
-    """Put things in order after a writer was killed."""
-    for aside in directory.glob(".update-*"):
-        recover_directory(aside.with_name(aside.name.split(".")[1]))
+            remove_directory(path)
 
 
 def average(checkpoints: Sequence[Checkpoint]) -> Arrays:
@@ -267,11 +260,6 @@ def _worth(path: Path) -> float | None:
         progress, _ = _described(path)
         return progress.worth if progress.validated == progress.update else None
     return None
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _checksum(described: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from saccade.directory import sync
+from saccade.files import sync
 from saccade.training.checkpoint import Progress
 
 

@@ -8,27 +8,16 @@ tensorboard/     if asked for
 model/           the best model so far; at the end, the finished one
 """
 
-import fcntl
-import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from saccade import directory, settings
+from saccade import __version__, files, settings
 from saccade.errors import CheckpointError, SettingsError, TrainingError
 from saccade.recipe import Recipe
 from saccade.training import checkpoint
 from saccade.training.checkpoint import Checkpoint
-
-MAY_CHANGE = re.compile(
-    r"run:|search\.|data\.(train\[\d+\]|valid)\.(source|target|file):|"
-    r"training\.(updates|max_skipped|validate_every|validation_\w+|patience|checkpoint_every|keep\w*|average|log_every|"
-    r"tensorboard|compile|shard|device|threads):"
-)
-"""Settings that a run may go on with changed: they do not alter what the updates so far have meant. Files may have been
-moved; whether they still hold the same corpus, its digest tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +34,18 @@ class Run:
         stored = run.path / "recipe.toml"
         if stored.is_file() and checkpoint.every(run.checkpoints):  # else nothing has been learned that could be lost
             before = Recipe.load(stored)
-            refused = [change for change in settings.differences(before, recipe) if not _may_change(change, recipe)]
-            if refused:
+            changes = [change for change in settings.differences(before, recipe) if not _may_change(change, recipe)]
+            if changes:
                 raise SettingsError(
-                    f"The run in {run.path} was started with other settings. Undo these changes to go on with it, "
+                    f"The run in {run.path} was started with other settings. Undo these changes to resume it, "
                     "or give the new recipe a `run` directory of its own",
-                    refused,
+                    [str(change) for change in changes],
                 )
         run.path.mkdir(parents=True, exist_ok=True)
-        directory.recover(run.model)
-        checkpoint.recover(run.checkpoints)
-        directory.write_text(stored, settings.dump(recipe))
+        files.recover(run.model)
+        files.recover(stored)
+        files.recover_all(run.checkpoints)
+        files.write_atomically(stored, f'saccade = "{__version__}"\n{settings.dump(recipe)}')
         return run
 
     @property
@@ -78,25 +68,20 @@ class Run:
 
 
 @contextmanager
-def claimed(path: Path) -> Iterator[None]:
-    """Keep all other trainings off a run directory. The lock is the system's: it leaves no file, and ends with us."""
+def lock_run(path: Path) -> Iterator[None]:
+    """Keep all other trainings off a run directory."""
     path.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise TrainingError(
-                f"Only one training at a time may write to {path}, but another one is at work there. Wait for it, "
-                "interrupt it with Ctrl-C, or give this recipe a `run` directory of its own."
-            ) from None
+    refusal = TrainingError(
+        f"Only one training at a time may write to {path}, but another one is running. Wait for it, interrupt it with "
+        "Ctrl-C, or give this recipe a `run` directory of its own."
+    )
+    with files.lock(path / ".lock", refusal):
         yield
-    finally:
-        os.close(handle)
 
 
-def _may_change(change: str, recipe: Recipe) -> bool:
-    """A rate that falls in a line to the last update depends on how many there are, from the first one on."""
-    if recipe.training.schedule == "linear" and change.startswith("training.updates:"):
-        return False
-    return MAY_CHANGE.match(change) is not None
+def _may_change(change: settings.Difference, recipe: Recipe) -> bool:
+    """A linear schedule depends on the number of updates from the first one on.
+
+    Files may move: the digest of the corpus tells whether they still hold the same.
+    """
+    return change.may_change and not (recipe.training.schedule == "linear" and change.path == "training.updates")

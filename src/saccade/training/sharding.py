@@ -9,7 +9,7 @@ import torch
 from safetensors.numpy import save_file
 from torch import Tensor, nn
 
-from saccade.directory import drafted, sync
+from saccade.files import draft_directory, sync
 from saccade.nn.transformer import DecoderLayer, EncoderLayer
 from saccade.training import checkpoint
 from saccade.training.checkpoint import Arrays, Checkpoint, Snapshot
@@ -56,7 +56,7 @@ def restore(found: Checkpoint, model: nn.Module, optimizer: torch.optim.Optimize
 def write(directory: Path, snapshot: Snapshot, processes: Processes) -> Path:
     """Write a checkpoint together, each process its own part, and give it its name when all are on the disk."""
     path = directory / f"update-{snapshot.progress.update:08d}"
-    with drafted(path) if processes.is_first else nullcontext() as aside:
+    with draft_directory(path) if processes.is_first else nullcontext() as aside:
         draft = Path(processes.first(lambda: str(aside)))
         for name, arrays in snapshot.files.items():
             file = draft / part(name, processes.rank, processes.world)

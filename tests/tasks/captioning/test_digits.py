@@ -109,8 +109,12 @@ def test_mass_is_one_on_the_right_digit_and_nothing_on_another():
 
 
 def test_settings_that_cannot_be():
-    with pytest.raises(ValueError, match="digits must be from 1 to 3, not 5; size must be at least 40") as caught:
+    with pytest.raises(
+        ValueError, match=r"size must be from 16 to .* and a multiple of 4, not 30; digits must be from 1 to 3, not 5"
+    ) as caught:
         DigitsSettings(digits=5, size=30, clutter=-1, batch=0)
+    with pytest.raises(ValueError, match="size must be at least 40 for 2 digits, not 36"):
+        DigitsSettings(digits=2, size=36)
     with pytest.raises(ValueError, match="fewest must be from 1 to digits, which is 2, not 3"):
         DigitsSettings(digits=2, fewest=3)
     assert str(caught.value).endswith("clutter must be at least 0, not -1; batch must be at least 1, not 0")

@@ -16,6 +16,8 @@ from saccade.nn.images import D_EFFICIENT, EfficientNetLite
 from saccade.tasks.captioning import photographs as captions
 from saccade.tasks.captioning.network import EfficientNet
 from saccade.tasks.captioning.scores import bare, caption_bleu
+from saccade.tasks.captioning.settings import CaptionsRecipe, CaptionsSettings
+from saccade.text.tokenizer import Tokenizer, TokenizerSettings
 from saccade.trace.file import load_all
 
 COLOURS = {"red": (250, 0, 0), "green": (0, 250, 0), "blue": (0, 0, 250), "white": (250, 250, 250)}
@@ -73,6 +75,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for split, each in lines.items():
         (tmp_path / f"{split}.tsv").write_text("\n".join(each) + "\n", "utf-8")
     return tmp_path
+
+
+@pytest.mark.parametrize(("language", "coverage"), [("en", 1.0), ("zh", 0.9995), ("zh-CN", 0.9995), ("zh_CN", 0.9995)])
+def test_rare_characters_of_chinese_need_no_piece(
+    language: str, coverage: float, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    learned: list[TokenizerSettings] = []
+    tokenizer = Tokenizer.learn(["a wall"], TokenizerSettings(vocabulary=270), seed=1)
+
+    def learn(texts: object, settings: TokenizerSettings, *, seed: int) -> Tokenizer:
+        learned.append(settings)
+        return tokenizer
+
+    monkeypatch.setattr(captions.Tokenizer, "learn", learn)
+    tables = {"train": folder / "train.tsv", "valid": folder / "valid.tsv"}
+    paths = {"images": folder / "images", "network": folder / "network", "features": folder / "features"}
+    task = CaptionsSettings(language=language, **tables, **paths)
+    recipe = CaptionsRecipe(run=folder / "run", task=task)
+    assert captions.PhotographsTask(recipe).tokenizer is tokenizer
+    assert [settings.character_coverage for settings in learned] == [coverage]
 
 
 def recipe(folder: Path, updates: int) -> Path:

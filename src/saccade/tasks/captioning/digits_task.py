@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from saccade.errors import DataError
 from saccade.nn.capture import capture
-from saccade.nn.evaluating import evaluating
+from saccade.nn.mode import evaluating
 from saccade.search.settings import SearchSettings
 from saccade.tasks.captioning import digits
 from saccade.tasks.captioning.digits import SPLITS, SceneBatch

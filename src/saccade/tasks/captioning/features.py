@@ -3,7 +3,6 @@
 Beside the array stands a description: which images, which network, and the checksum of it all.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saccade import files
 from saccade.errors import DataError
 from saccade.tasks.captioning.images import Pixels, pixel_batches
 
@@ -89,7 +89,7 @@ def open_features(path: Path) -> Features:
             f"{path} must be a file of image features with its description beside it, but it is not, or of another "
             "version. Remove both; they are made again."
         )
-    if _checksum(path) != found.checksum:
+    if files.sha256_of(path) != found.checksum:
         raise DataError(
             f"{path} must be as it was written, but its checksum differs from that of its description. Remove both; "
             "they are made again."
@@ -104,27 +104,25 @@ def _write(
     description: Description,
     advanced: Callable[[int], None],
 ) -> None:
-    """In half precision, under another name until it is whole."""
+    """Write the features in half precision, then their description."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + ".unfinished")
-    array: Grids | None = None
-    done = 0
-    for batch in batches:
-        grids = describes(batch)
-        if array is None:
-            shape = (len(description.images), *grids.shape[1:])
-            array = np.lib.format.open_memmap(unfinished, mode="w+", dtype=np.float16, shape=shape)
-        array[done : done + len(grids)] = grids
-        done += len(grids)
-        advanced(done)
-    assert isinstance(array, np.memmap), "there is at least one image"
-    array.flush()
-    described = asdict(description) | {"checksum": _checksum(unfinished)}
-    beside = _beside(path)
-    beside.unlink(missing_ok=True)  # it must never describe another array than its own
-    unfinished.replace(path)
-    unfinished.write_text(json.dumps(described, indent=1), encoding="utf-8")
-    unfinished.replace(beside)
+    files.remove_abandoned_drafts(path.parent)
+    with files.draft_file(path) as draft:
+        array: Grids | None = None
+        done = 0
+        for batch in batches:
+            grids = describes(batch)
+            if array is None:
+                shape = (len(description.images), *grids.shape[1:])
+                array = np.lib.format.open_memmap(draft, mode="w+", dtype=np.float16, shape=shape)
+            array[done : done + len(grids)] = grids
+            done += len(grids)
+            advanced(done)
+        assert isinstance(array, np.memmap), "there is at least one image"
+        array.flush()
+        described = asdict(description) | {"checksum": files.sha256_of(draft)}
+        _beside(path).unlink(missing_ok=True)  # it must never describe another array than its own
+    files.write_atomically(_beside(path), json.dumps(described, indent=1))
 
 
 def _described(path: Path, *, with_checksum: bool = False) -> Description | None:
@@ -140,8 +138,3 @@ def _described(path: Path, *, with_checksum: bool = False) -> Description | None
 
 def _beside(path: Path) -> Path:
     return path.with_suffix(".json")
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

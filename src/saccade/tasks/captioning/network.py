@@ -1,6 +1,5 @@
 """EfficientNet-Lite0 from a file of parameters, to describe images by; docs/captions.md says where to get it."""
 
-import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from saccade.errors import ModelError
+from saccade.files import sha256_of
 from saccade.nn.images import EfficientNetLite
 
 SIZE = 224
@@ -30,7 +30,7 @@ class EfficientNet:
                 f"{path} must hold the parameters of EfficientNet-Lite0 as benchmarks/efficientnet.py writes them, but "
                 f"it cannot be used: {str(error).splitlines()[0]}. Make it again."
             ) from None
-        self.checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+        self.checksum = sha256_of(path)
 
     def __call__(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Grids of these images."""

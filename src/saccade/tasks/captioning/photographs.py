@@ -18,8 +18,8 @@ from saccade.data.loader import Loaded
 from saccade.data.sampler import Position
 from saccade.directory import Description, save
 from saccade.evaluation.scores import CorpusScore
-from saccade.nn.evaluating import evaluating
 from saccade.nn.images import D_EFFICIENT
+from saccade.nn.mode import evaluating
 from saccade.search.settings import SearchSettings
 from saccade.tasks.captioning.batch import CaptionBatch, CaptionCorpus
 from saccade.tasks.captioning.engine import CaptionEngine, caption_trace
@@ -30,6 +30,7 @@ from saccade.tasks.captioning.model import AnyCaptioner, captioner
 from saccade.tasks.captioning.network import SIZE, EfficientNet
 from saccade.tasks.captioning.scores import bare, caption_bleu
 from saccade.tasks.captioning.settings import CaptionsRecipe
+from saccade.text.languages import language_of
 from saccade.text.tokenizer import Tokenizer, Tokenizers, TokenizerSettings
 from saccade.trace.trace import AttentionTrace, Picture
 from saccade.training.learner import Learner
@@ -61,7 +62,7 @@ class PhotographsTask:
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """Learned from the captions."""
-        language = self.task.language.lower().split("-")[0]
+        language = language_of(self.task.language)
         chosen = TokenizerSettings(
             vocabulary=self.task.vocabulary, character_coverage=COVERAGE.get(language, 1.0), sampling=0.0
         )

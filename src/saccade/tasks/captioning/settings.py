@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
+from annotated_types import Interval
+
+from saccade.fields import Changeable, Checked, Positive, Probability
 from saccade.recipe import Recipe
 from saccade.search.settings import SearchSettings
 from saccade.tasks.captioning.digits_settings import DigitsSettings
@@ -12,7 +15,7 @@ from saccade.training.settings import TrainingSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CaptionsSettings:
+class CaptionsSettings(Checked):
     """A folder of images, and what people said of them."""
 
     kind: Literal["captions"] = "captions"
@@ -29,28 +32,19 @@ class CaptionsSettings:
     """The parameters of EfficientNet-Lite0, a safetensors file; docs/captions.md says how to get it."""
     features: Path
     """Directory for what the network makes of the images, computed once; about 125 kB an image."""
-    vocabulary: int = 3000
-    """Pieces of the subword vocabulary that is learned from the captions."""
+    vocabulary: Annotated[int, Interval(ge=5, le=1_000_000)] = 3000
+    """Pieces of the subword vocabulary that is learned from the captions, the 4 specials included."""
     lowercase: bool = True
     """Captions are learned and written in lower case."""
-    batch: int = 16
+    batch: Positive = 16
     """Images of a batch; each comes with all its captions."""
-
-    def __post_init__(self) -> None:
-        problems = []
-        if self.batch < 1:
-            problems.append(f"batch must be at least 1, not {self.batch}")
-        if self.vocabulary < 5:
-            problems.append(f"vocabulary must be at least 5 (4 are specials), not {self.vocabulary}")
-        if problems:
-            raise ValueError("; ".join(problems))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CaptionsTrainingSettings(TrainingSettings):
     """How a model that describes photographs is trained."""
 
-    label_smoothing: float = 0.1
+    label_smoothing: Probability = 0.1
     """Probability that is taken from the right token and spread over all others."""
 
 
@@ -64,7 +58,7 @@ class CaptionsRecipe(Recipe):
     """What is trained."""
     training: CaptionsTrainingSettings = field(default_factory=CaptionsTrainingSettings)
     """How it is trained."""
-    search: SearchSettings = field(default_factory=SearchSettings)
+    search: Changeable[SearchSettings] = field(default_factory=SearchSettings)
     """How the finished model searches unless told otherwise."""
 
 

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from saccade.errors import DataError, ModelError
 from saccade.nn.capture import capture
-from saccade.nn.evaluating import evaluating
+from saccade.nn.mode import evaluating
 from saccade.tasks.documents import documents
 from saccade.tasks.documents.documents import Documents
 from saccade.tasks.documents.model import Hierarchical

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from saccade.fields import Checked, Size
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MultiDimensionalSettings:
+class MultiDimensionalSettings(Checked):
     """DiSAN (Shen et al. 2018): directional self-attention with weights for each feature; or one weight for all."""
 
     kind: Literal["multidimensional"] = "multidimensional"
@@ -13,9 +15,5 @@ class MultiDimensionalSettings:
     pooling: Literal["features", "scalar"] = "features"
     """How the sequence becomes one vector. features: each feature has weights of its own (the paper's source2token).
     scalar: one weight a token, for all features."""
-    d_model: int = 32
+    d_model: Size = 32
     """Size of embeddings and of states."""
-
-    def __post_init__(self) -> None:
-        if self.d_model < 1:
-            raise ValueError(f"d_model must be at least 1, not {self.d_model}")

@@ -1,39 +1,34 @@
 """Settings of the task of facets. No torch here."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
+from annotated_types import Ge
+
+from saccade.fields import Checked, Positive
 from saccade.recipe import Recipe
 from saccade.tasks.facets.model_settings import MultiDimensionalSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FacetsSettings:
+class FacetsSettings(Checked):
     """A sequence of things with two facets each; one facet of one thing is asked for, and the other of another."""
 
     kind: Literal["facets"] = "facets"
     """The task."""
-    batch: int = 64
+    batch: Positive = 64
     """Sequences of a batch."""
-    min_length: int = 4
+    min_length: Annotated[int, Ge(2)] = 4
     """Things of the shortest sequence."""
-    max_length: int = 10
+    max_length: Positive = 10
     """Things of the longest sequence."""
-    num_values: int = 6
+    num_values: Annotated[int, Ge(2)] = 6
     """Values of each facet; there are so many times so many things."""
 
-    def __post_init__(self) -> None:
-        problems = [
-            f"{name} must be at least {least}, not {getattr(self, name)}"
-            for name, least in (("batch", 1), ("min_length", 2), ("num_values", 2))
-            if getattr(self, name) < least
-        ]
+    def conflicts(self) -> Iterator[str]:
         if self.max_length < self.min_length:
-            problems.append(
-                f"max_length must be at least min_length, which is {self.min_length}, not {self.max_length}"
-            )
-        if problems:
-            raise ValueError("; ".join(problems))
+            yield f"max_length must be at least min_length, which is {self.min_length}, not {self.max_length}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,7 +4,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from saccade.nn.capture import capture
-from saccade.nn.evaluating import evaluating
+from saccade.nn.mode import evaluating
 from saccade.tasks.facets import facets
 from saccade.tasks.facets.facets import Facets
 from saccade.tasks.facets.model import MultiDimensional

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from saccade.errors import ModelError
 from saccade.nn.capture import capture
-from saccade.nn.evaluating import evaluating
+from saccade.nn.mode import evaluating
 from saccade.tasks.generated import TEST, GeneratedTask
 from saccade.tasks.glyphs import glyphs
 from saccade.tasks.glyphs.glyphs import Glyphs

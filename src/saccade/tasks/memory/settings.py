@@ -1,131 +1,121 @@
 """The settings of tasks in episodes, on which memories are tried (Graves et al. 2014, §4). No torch here."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Annotated, Literal
 
+from annotated_types import Ge, Interval
+
+from saccade.fields import Checked, Positive
 from saccade.recipe import Recipe
 from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CopySettings:
+class CopySettings(Checked):
     """Say again what was shown (§4.1). The defaults are the paper's."""
 
     kind: Literal["copy"] = "copy"
     """The task."""
-    bits: int = 8
+    bits: Positive = 8
     """Bits of each vector."""
-    shortest: int = 1
+    shortest: Positive = 1
     """Vectors of the shortest sequence."""
-    longest: int = 20
+    longest: Positive = 20
     """Vectors of the longest sequence."""
-    batch: int = 16
+    batch: Positive = 16
     """Episodes of a batch."""
 
-    def __post_init__(self) -> None:
-        _refuse([*_below(self, 1, "bits", "shortest", "batch"), *_order(self, "shortest", "longest")])
+    def conflicts(self) -> Iterable[str]:
+        return _order(self, "shortest", "longest")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RepeatCopySettings:
+class RepeatCopySettings(Checked):
     """Say again what was shown, as often as told, and then that this is the end (§4.2)."""
 
     kind: Literal["repeat-copy"] = "repeat-copy"
     """The task."""
-    bits: int = 8
+    bits: Positive = 8
     """Bits of each vector; one more marks the end."""
-    shortest: int = 1
+    shortest: Positive = 1
     """Vectors of the shortest sequence."""
-    longest: int = 10
+    longest: Positive = 10
     """Vectors of the longest sequence."""
-    fewest: int = 1
+    fewest: Positive = 1
     """The smallest number of copies."""
-    most: int = 10
+    most: Positive = 10
     """The largest number of copies."""
-    scale: int = 10
+    scale: Annotated[int, Ge(2)] = 10
     """Numbers of copies are shown as if drawn evenly from 1 to this: less their mean, over their deviation."""
-    batch: int = 16
+    batch: Positive = 16
     """Episodes of a batch."""
 
-    def __post_init__(self) -> None:
-        problems = [
-            *_below(self, 1, "bits", "shortest", "fewest", "batch"),
-            *_below(self, 2, "scale"),
-            *_order(self, "shortest", "longest"),
-            *_order(self, "fewest", "most"),
-        ]
-        _refuse(problems)
+    def conflicts(self) -> Iterable[str]:
+        return [*_order(self, "shortest", "longest"), *_order(self, "fewest", "most")]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RecallSettings:
+class RecallSettings(Checked):
     """Shown several items and one of them again, say the item that came after it (§4.3)."""
 
     kind: Literal["recall"] = "recall"
     """The task."""
-    bits: int = 6
+    bits: Positive = 6
     """Bits of each vector."""
-    length: int = 3
+    length: Positive = 3
     """Vectors of an item."""
-    fewest: int = 2
+    fewest: Annotated[int, Ge(2)] = 2
     """The smallest number of items."""
-    most: int = 6
+    most: Positive = 6
     """The largest number of items."""
-    batch: int = 16
+    batch: Positive = 16
     """Episodes of a batch."""
 
-    def __post_init__(self) -> None:
-        problems = [
-            *_below(self, 1, "bits", "length", "batch"),
-            *_below(self, 2, "fewest"),
-            *_order(self, "fewest", "most"),
-        ]
-        if not problems and self.most > 2 ** (self.bits * self.length):
-            problems.append(
+    def conflicts(self) -> Iterator[str]:
+        yield from _order(self, "fewest", "most")
+        if self.most > 2 ** (self.bits * self.length):
+            yield (
                 f"most must not exceed the 2^(bits · length) = {2 ** (self.bits * self.length)} items that differ, "
                 f"but is {self.most}"
             )
-        _refuse(problems)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PrioritySortSettings:
+class PrioritySortSettings(Checked):
     """Say the vectors of highest priority, highest first (§4.5)."""
 
     kind: Literal["priority-sort"] = "priority-sort"
     """The task."""
-    bits: int = 8
+    bits: Positive = 8
     """Bits of each vector."""
-    given: int = 20
+    given: Positive = 20
     """Vectors that are shown, each with a priority between -1 and 1."""
-    wanted: int = 16
+    wanted: Positive = 16
     """Vectors that are to be said."""
-    batch: int = 16
+    batch: Positive = 16
     """Episodes of a batch."""
 
-    def __post_init__(self) -> None:
-        _refuse([*_below(self, 1, "bits", "wanted", "batch"), *_order(self, "wanted", "given")])
+    def conflicts(self) -> Iterable[str]:
+        return _order(self, "wanted", "given")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NgramsSettings:
+class NgramsSettings(Checked):
     """Say how likely a one comes next, where the last bits decide by a table that is new in every episode (§4.4)."""
 
     kind: Literal["ngrams"] = "ngrams"
     """The task."""
-    order: int = 6
+    order: Annotated[int, Interval(ge=1, le=20)] = 6
     """The n of n-grams: the n - 1 bits before it decide about a bit."""
-    length: int = 200
+    length: Positive = 200
     """Bits of an episode."""
-    batch: int = 16
+    batch: Positive = 16
     """Episodes of a batch."""
 
-    def __post_init__(self) -> None:
-        problems = list(_below(self, 1, "order", "batch"))
+    def conflicts(self) -> Iterator[str]:
         if self.length <= self.order:
-            problems.append(f"length must be above order, but is {self.length} with order {self.order}")
-        _refuse(problems)
+            yield f"length must be above order, but is {self.length} with order {self.order}"
 
 
 EpisodesSettings = CopySettings | RepeatCopySettings | RecallSettings | PrioritySortSettings | NgramsSettings
@@ -181,19 +171,9 @@ def twice_as_large(task: EpisodesSettings) -> EpisodesSettings:
             return replace(task, length=2 * task.length)
 
 
-def _below(settings: object, least: int, *names: str) -> Iterable[str]:
-    values = {name: getattr(settings, name) for name in names}
-    return [f"{name} must be at least {least}, not {value}" for name, value in values.items() if value < least]
-
-
 def _order(settings: object, smaller: str, larger: str) -> Iterable[str]:
     few, many = getattr(settings, smaller), getattr(settings, larger)
     return [f"{larger} must be at least {smaller} = {few}, not {many}"] if many < few else []
-
-
-def _refuse(problems: list[str]) -> None:
-    if problems:
-        raise ValueError("; ".join(problems))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

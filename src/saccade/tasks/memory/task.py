@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from saccade.errors import DataError, ModelError
 from saccade.nn.capture import capture
-from saccade.nn.evaluating import evaluating
+from saccade.nn.mode import evaluating
 from saccade.tasks.generated import TEST, GeneratedTask
 from saccade.tasks.memory import episodes
 from saccade.tasks.memory.episodes import Episode, Episodes

@@ -7,7 +7,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from saccade.errors import DataError
-from saccade.nn.evaluating import evaluating
+from saccade.nn.mode import evaluating
 from saccade.search.settings import SearchSettings
 from saccade.tasks.generated import TEST, GeneratedTask
 from saccade.tasks.pointing.engine import PointerEngine, label

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from saccade.errors import DataError, ModelError
 from saccade.nn.capture import capture
-from saccade.nn.evaluating import evaluating
+from saccade.nn.mode import evaluating
 from saccade.tasks.generated import TEST, GeneratedTask, classification_loss
 from saccade.tasks.scenes import scenes
 from saccade.tasks.scenes.model import CoAttentionModel

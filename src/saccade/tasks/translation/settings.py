@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from annotated_types import Interval
 
 from saccade.data.settings import DataSettings
+from saccade.fields import Changeable, Positive, Probability, Weight
 from saccade.models.settings import ModelSettings, RecurrentSettings, TransformerSettings
 from saccade.recipe import Recipe
 from saccade.search.settings import SearchSettings
@@ -24,39 +27,25 @@ class TranslationSettings:
 class TranslationTrainingSettings(TrainingSettings):
     """How a model that translates is trained."""
 
-    batch_tokens: int = 4096
+    batch_tokens: Positive = 4096
     """Tokens of a batch on its longer side, padding included."""
-    label_smoothing: float = 0.1
+    label_smoothing: Probability = 0.1
     """Probability that is taken from the right token and spread over all others."""
-    consistency: float = 0.0
+    consistency: Weight = 0.0
     """R-Drop (Liang et al. 2021), for small corpora: each batch is read twice, under different dropout, and the loss
     gets this times the divergence between the two. 1 to 3 is usual (half of the paper's α); 0 is off. An update
     takes about twice as long."""
-    validation_sentences: int = 2000
+    validation_sentences: Changeable[Positive] = 2000
     """How many sentences of the validation set are translated for BLEU, at most."""
-    validation_beam: int = 1
+    validation_beam: Changeable[Annotated[int, Interval(ge=1, le=1000)]] = 1
     """Beam of the translations made for validation."""
     warm_start: Path | None = None
     """A model directory whose parameters the run starts from; it must have the same settings and tokenizers."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """bfloat16 multiplies matrices with 8 bits of precision (autocast), where the hardware is faster that way;
     parameters, loss and validation stay in float32."""
-    compile: bool = False
+    compile: Changeable[bool] = False
     """Compile the model with torch.compile, which takes a minute or more; worth a try on a GPU."""
-
-    def __post_init__(self) -> None:
-        TrainingSettings.__post_init__(self)
-        rules = {
-            **{name: (getattr(self, name) >= 1, "at least 1") for name in _POSITIVE},
-            "label_smoothing": (0 <= self.label_smoothing < 1, "at least 0 and below 1"),
-            "consistency": (self.consistency >= 0, "0 or more"),
-        }
-        broken = [(name, rule) for name, (holds, rule) in rules.items() if not holds]
-        if broken:
-            raise ValueError("; ".join(f"{name} must be {rule}, not {getattr(self, name)}" for name, rule in broken))
-
-
-_POSITIVE = ("batch_tokens", "validation_sentences", "validation_beam")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +62,7 @@ class TranslationRecipe(Recipe):
     """What is trained."""
     training: TranslationTrainingSettings = field(default_factory=TranslationTrainingSettings)
     """How it is trained."""
-    search: SearchSettings = field(default_factory=SearchSettings)
+    search: Changeable[SearchSettings] = field(default_factory=SearchSettings)
     """How the finished model translates unless told otherwise."""
 
     def __post_init__(self) -> None:

@@ -153,7 +153,7 @@ class TranslationTask:
     def _check_same_make(self, given: ModelDirectory) -> None:
         """A warm start may change how much is dropped, but not what there is to be learned."""
         changes = settings.differences(given.description.model, self.recipe.model)
-        changes = [change for change in changes if "dropout" not in change]
+        changes = [change for change in changes if "dropout" not in change.path]
         if changes:
             raise SettingsError(
                 f"A warm start needs the [model] settings of {given.path}, but they differ",

@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from saccade.directory import ModelDirectory
-from saccade.engines import store
+from saccade.engines import ct2_cache
 from saccade.engines.ctranslate2 import CTranslate2Engine
 from saccade.errors import ModelError
 
@@ -44,18 +44,18 @@ def change(model: ModelDirectory) -> None:
 
 
 def test_it_is_made_once_and_found_again(model: ModelDirectory, cache: Path):
-    path = store.find_or_build(model, "float32")
+    path = ct2_cache.find_or_build(model, "float32")
     assert isinstance(path, Path)
     assert path.parent == model.path / "ct2"
     assert kept(path) == ["config.json", "model.bin", "shared_vocabulary.json"]
     before = (path / "model.bin").stat()
-    assert store.find_or_build(model, "float32") == path
+    assert ct2_cache.find_or_build(model, "float32") == path
     assert (path / "model.bin").stat() == before
     assert kept(cache) == []
 
 
 def test_int8_has_one_of_its_own_and_is_smaller(model: ModelDirectory):
-    exact, small = (store.find_or_build(model, compute) for compute in ("float32", "int8"))
+    exact, small = (ct2_cache.find_or_build(model, compute) for compute in ("float32", "int8"))
     assert isinstance(exact, Path)
     assert isinstance(small, Path)
     assert kept(model.path / "ct2") == sorted([exact.name, small.name])
@@ -66,8 +66,9 @@ def test_a_changed_model_is_noticed_and_the_old_one_removed(model: ModelDirector
     pair = [[5, 6]], [[6, 7]]
     before = CTranslate2Engine(model).score(*pair)
     (old,) = kept(model.path / "ct2")
-    (model.path / "ct2/.float32-of-a-killed-writer").mkdir()
-    os.utime(model.path / "ct2/.float32-of-a-killed-writer", (1, 1))
+    killed = model.path / f"ct2/.{old}.0a1b2c3d4e5f.saccade-draft"
+    killed.mkdir()
+    os.utime(killed, (1, 1))
     change(model)
     assert CTranslate2Engine(model).score(*pair) != before
     (new,) = kept(model.path / "ct2")
@@ -77,18 +78,18 @@ def test_a_changed_model_is_noticed_and_the_old_one_removed(model: ModelDirector
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_model_that_is_read_only(model: ModelDirectory, cache: Path):
     model.path.chmod(0o500)
-    path = store.find_or_build(model, "float32")
+    path = ct2_cache.find_or_build(model, "float32")
     assert isinstance(path, Path)
     assert path.parent == cache
 
 
 def test_where_a_model_cannot_be_written_to_the_cache_is_taken(model: ModelDirectory, cache: Path):
     (model.path / "ct2").touch()  # a directory of that name cannot be made, whoever asks
-    path = store.find_or_build(model, "float32")
+    path = ct2_cache.find_or_build(model, "float32")
     assert isinstance(path, Path)
     assert path.parent == cache
     before = (path / "model.bin").stat()
-    assert store.find_or_build(model, "float32") == path
+    assert ct2_cache.find_or_build(model, "float32") == path
     assert (path / "model.bin").stat() == before
 
 
@@ -97,12 +98,12 @@ def test_where_nothing_can_be_written_it_stays_in_memory(model: ModelDirectory, 
     shutil.rmtree(model.path / "ct2")
     (model.path / "ct2").touch()
     cache.parent.parent.touch()
-    assert not isinstance(store.find_or_build(model, "float32"), Path)
+    assert not isinstance(ct2_cache.find_or_build(model, "float32"), Path)
     assert CTranslate2Engine(model).score([[5, 6]], [[6, 7]]) == expected
 
 
 def test_a_damaged_one_is_made_anew(model: ModelDirectory):
-    path = store.find_or_build(model, "float32")
+    path = ct2_cache.find_or_build(model, "float32")
     assert isinstance(path, Path)
     size = (path / "model.bin").stat().st_size
     os.truncate(path / "model.bin", size // 2)
@@ -125,12 +126,12 @@ BUILD = """
 import sys
 from pathlib import Path
 from saccade.directory import ModelDirectory
-from saccade.engines import store
+from saccade.engines import ct2_cache
 
 model = ModelDirectory.open(Path(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.readline()
-print(store.find_or_build(model, "float32"))
+print(ct2_cache.find_or_build(model, "float32"))
 assert "torch" not in sys.modules
 """
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from saccade.cli import unfinished as module
-from saccade.cli.unfinished import Job, unfinished
+from saccade import resumable_output as module
+from saccade.resumable_output import Job, open_resumable
 from saccade.text.formats.stream import Lines
 
 JOB = Job(model="that one")
@@ -27,7 +27,7 @@ class Killed(BaseException):
 
 def work(source: Path, output: Path) -> None:
     """Turns lines into capitals, three at a time."""
-    with closing(Lines([source])) as lines, unfinished(output, JOB, lines) as result:
+    with closing(Lines([source])) as lines, open_resumable(output, JOB, lines) as result:
         iterator: Iterator[str] = iter(lines)
         while chunk := list(islice(iterator, 3)):
             result.add("".join(f"{line.upper()}\n" for line in chunk), lines.mark)
@@ -80,7 +80,7 @@ def test_killed_again_and_again(
         except Killed:
             deaths += 1
             fatal.left = 10**9
-            if part.exists() and module._state_of(part).exists():
+            if part.exists() and module._state_path(part).exists():
                 with part.open("ab") as file:
                     file.write(b"LINE 9")
         if output.exists():  # killed after the end
@@ -91,18 +91,45 @@ def test_killed_again_and_again(
 
 
 def test_nothing_but_the_output_is_left(source: Path, tmp_path: Path):
+    (tmp_path / ".out.part.lock").touch()  # as a job that was killed leaves them
+    (tmp_path / ".out.part.toml.0a1b2c3d4e5f.saccade-draft").touch()
     work(source, tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
 
 
 def test_a_job_that_ended_before_it_began_leaves_nothing(source: Path, tmp_path: Path):
     def stop() -> None:
-        with closing(Lines([source])) as lines, unfinished(tmp_path / "out", JOB, lines):
+        with closing(Lines([source])) as lines, open_resumable(tmp_path / "out", JOB, lines):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         stop()
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_where_a_job_stands_is_reported(source: Path, tmp_path: Path):
+    """By a callback: the library prints nothing."""
+    reports: list[str] = []
+
+    def stop() -> None:
+        with closing(Lines([source])) as lines, open_resumable(tmp_path / "out", JOB, lines, reports.append) as result:
+            result.add("LINE 0\n", (next(iter(lines)), lines.mark)[1])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop()
+    assert str(tmp_path / "out.part") in reports[0]
+    assert "1 lines" in reports[0]
+    with pytest.raises(KeyboardInterrupt):
+        stop()
+    assert "Resuming after line 1" in reports[1]
+
+
+def test_a_directory_that_does_not_exist_is_not_made(source: Path, tmp_path: Path):
+    with pytest.raises(FileNotFoundError) as refused:
+        work(source, tmp_path / "nowhere" / "out")
+    assert refused.value.filename == str(tmp_path / "nowhere" / "out")
+    assert not (tmp_path / "nowhere").exists()
 
 
 RUN = """
@@ -113,12 +140,12 @@ run()
 """
 
 
-def test_killed_in_earnest(model: Path, saccade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_killed_in_earnest(trained: Path, saccade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """SIGKILL to a real process, several times, at moments of chance."""
     rng = random.Random(os.getpid())
     source, output, part = tmp_path / "in", tmp_path / "out", tmp_path / "out.part"
-    source.write_text("".join(f"A dog runs {'. Ein Hund' * rng.randrange(9)}{number}.\n" for number in range(240)))
-    words = ["translate", "-m", model, source, "--beam", "4"]
+    source.write_text("".join(f"fox dog{' cat bee' * rng.randrange(9)}\n" for _ in range(240)))
+    words = ["translate", "-m", trained / "run", source, "--beam", "4"]
     monkeypatch.setattr("saccade.cli.translate.CHUNK", 12)
     monkeypatch.setattr("saccade.cli.translate.FIRST", 4)
     expected = saccade(*words).stdout
@@ -138,4 +165,4 @@ def test_killed_in_earnest(model: Path, saccade, tmp_path: Path, monkeypatch: py
         assert saccade(*words, "-o", output).code == 0
     assert len(sizes) > 1, "it was killed at least once"
     assert output.read_text("utf-8") == expected
-    assert sorted(path.name for path in tmp_path.iterdir()) in (["in", "out"], ["in", "out", "out.part.toml"])
+    assert {path.name for path in tmp_path.iterdir()} - {".out.part.lock", "out.part.toml"} == {"in", "out"}

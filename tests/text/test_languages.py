@@ -1,0 +1,49 @@
+import pytest
+
+from saccade.errors import SettingsError
+from saccade.text.languages import check_language, is_known, language_of
+
+
+@pytest.mark.parametrize("code", ["zh", "ZH", "zh-CN", "zh_CN", "zh-Hans-CN", "zh_hant"])
+def test_script_region_and_case_do_not_matter(code: str):
+    assert language_of(code) == "zh"
+    assert is_known(code)
+    assert check_language(code) == code
+
+
+@pytest.mark.parametrize("code", ["en", "pt-BR", "deu", "cmn_Hans", "yue", "es-419", "qaa", "mul"])
+def test_codes_of_iso_639_are_known(code: str):
+    assert is_known(code)
+
+
+@pytest.mark.parametrize(
+    "code", ["", "xx", "yy", "e", "english", "en-", "-en", "en--US", "en US", "klingon", "q", "qzz"]
+)
+def test_others_are_not(code: str):
+    assert not is_known(code)
+
+
+@pytest.mark.parametrize(
+    ("code", "suggestion"),
+    [
+        ("english", "`en`"),
+        ("German", "`de`"),
+        ("chinesse", "`zh`"),
+        (" french ", "`fr`"),
+        ("cn", "`zh`"),
+        ("jp", "`ja`"),
+        ("xx", "ISO 639"),
+        ("klingon", "ISO 639"),
+    ],
+)
+def test_a_refusal_names_the_code_and_suggests_another(code: str, suggestion: str):
+    with pytest.raises(SettingsError) as refused:
+        check_language(code, origin="--to")
+    assert str(refused.value).startswith(f"--to: `{code}` is not a language code.")
+    assert suggestion in str(refused.value)
+
+
+def test_all_of_iso_639_1_is_there():
+    """183 codes, and sh, which was withdrawn but names many corpora."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    assert sum(is_known(first + second) for first in letters for second in letters) == 184
