@@ -13,7 +13,7 @@ from sacrebleu.metrics import CHRF
 
 import saccade
 from saccade import MinimumRisk, SearchSettings, Wording
-from saccade.aligner import align
+from saccade.aligner import weigh_words
 from saccade.directory import Description, Direction, ModelDirectory
 from saccade.engines.engine import Traced
 from saccade.errors import ModelError
@@ -292,7 +292,7 @@ def test_words_are_aligned_if_attention_was_asked_for(translator: Translator):
     for text in ("cat lion", "catdog fox"):
         found = translator.translate(text, attention=True)
         assert found.alignment is not None
-        (pair,) = align(translator, [text.split()], [found.text.split()])
+        (pair,) = weigh_words(translator, [text.split()], [found.text.split()])
         assert found.alignment == tuple(pair.links(Reading()))
         assert [target for _, target in found.alignment] == list(range(len(found.text.split())))
 
