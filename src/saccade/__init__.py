@@ -18,6 +18,7 @@ from saccade.search.settings import SearchSettings
 if TYPE_CHECKING:
     from saccade.evaluation.risk import MinimumRisk
     from saccade.library import describe_model, export_model, import_model, open_model
+    from saccade.line_translation import LineOptions, LineReporter, LineTranslation, translate_file
     from saccade.recipe import Recipe
     from saccade.tasks.model import TaskModel
     from saccade.text.wording import Wording
@@ -34,6 +35,9 @@ __all__ = [
     "AttentionTrace",
     "CheckpointError",
     "DataError",
+    "LineOptions",
+    "LineReporter",
+    "LineTranslation",
     "MinimumRisk",
     "MissingDependency",
     "ModelError",
@@ -60,11 +64,15 @@ __all__ = [
     "open_model",
     "prepare",
     "train",
+    "translate_file",
 ]
 
 
 _LAZY = {
     "AttentionTrace": "saccade.trace.trace",
+    "LineOptions": "saccade.line_translation",
+    "LineReporter": "saccade.line_translation",
+    "LineTranslation": "saccade.line_translation",
     "MinimumRisk": "saccade.evaluation.risk",
     "Recipe": "saccade.recipe",
     "Reporter": "saccade.training.reporter",
@@ -83,6 +91,7 @@ _LAZY = {
     "open_model": "saccade.library",
     "prepare": "saccade.trainer",
     "train": "saccade.trainer",
+    "translate_file": "saccade.line_translation",
 }
 
 

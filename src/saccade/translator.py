@@ -53,13 +53,15 @@ def load(
     if not paths:
         raise ModelError("load needs at least one model directory, but an empty list was given.")
     first, *others = members = [ModelDirectory.open_translator(Path(member)) for member in paths]
+    runtime = f"{engine} {compute} {device}"
     if not others:
-        return Translator(first, load_engine(first, engine, device=device, compute=compute), wording=wording, mbr=mbr)
+        alone = load_engine(first, engine, device=device, compute=compute)
+        return Translator(first, alone, wording=wording, mbr=mbr, runtime=runtime)
     together = load_ensemble(members, engine, device=device, compute=compute)
     # A text that is too long for one of them is too long.
     shortest = min(member.description.max_tokens for member in members)
     first = replace(first, description=replace(first.description, max_tokens=shortest))
-    return Translator(first, together, wording=wording, mbr=mbr, members=members)
+    return Translator(first, together, wording=wording, mbr=mbr, members=members, runtime=runtime)
 
 
 class Translator:
@@ -73,15 +75,16 @@ class Translator:
         wording: Wording | None = None,
         mbr: MinimumRisk | None = None,
         members: Sequence[ModelDirectory] = (),
+        runtime: str = "",
     ) -> None:
         """`wording` and `mbr` apply to all that is translated, unless a call has its own. `members` are the models of
-        an ensemble, of which `directory` is the first.
+        an ensemble, of which `directory` is the first. `runtime` names engine, precision and device.
         """
         self.directory = directory
         self.engine = engine
         self.wording = wording or Wording()
         self.mbr = mbr
-        self.members = tuple(members) or (directory,)
+        self.members, self.runtime = tuple(members) or (directory,), runtime
         self._pipeline = Pipeline(directory, engine)
 
     def __repr__(self) -> str:
