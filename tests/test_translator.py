@@ -20,7 +20,7 @@ from saccade.errors import ModelError
 from saccade.search.hypothesis import Hypothesis
 from saccade.text.normalize import normalize
 from saccade.text.tokenizer import Tokenizer, Tokenizers, TokenizerSettings
-from saccade.trace.alignment import Reading
+from saccade.trace.alignment import HeadSelection
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
 from saccade.translation import Translation, Translations
 from saccade.translator import Translator
@@ -293,7 +293,7 @@ def test_words_are_aligned_if_attention_was_asked_for(translator: Translator):
         found = translator.translate(text, attention=True)
         assert found.alignment is not None
         (pair,) = weigh_words(translator, [text.split()], [found.text.split()])
-        assert found.alignment == tuple(pair.links(Reading()))
+        assert found.alignment == tuple(pair.links(HeadSelection()))
         assert [target for _, target in found.alignment] == list(range(len(found.text.split())))
 
 
