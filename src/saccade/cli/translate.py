@@ -10,7 +10,7 @@ import typer
 import saccade
 from saccade import LineOptions, LineReporter, LineTranslation, MinimumRisk, Wording
 from saccade.cli.console import Bar, bar, note, stderr
-from saccade.cli.options import Beam, ComputeChoice, Device, EngineChoice, ModelPaths, SearchOverrides
+from saccade.cli.options import Beam, ComputeChoice, Device, EngineChoice, ModelPaths, SearchOverrides, argument, option
 from saccade.errors import need_torch
 from saccade.line_translation import check_output
 from saccade.text.formats.glossary import read_glossary
@@ -23,49 +23,39 @@ def translate(
     model: ModelPaths,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="FILE",
-            help="Files of lines, plain, gzip or zstd; standard input without any.",
-            show_default=False,
-        ),
+        argument(metavar="FILE", help="Files of lines, plain, gzip or zstd; standard input without any."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--output",
             "-o",
             help="Write here instead of to standard output; must not exist. Compressed if it ends in .gz or .zst. "
             "Run the same command again to resume an interrupted job.",
-            show_default=False,
         ),
     ] = None,
     beam: Beam = None,
     n_best: Annotated[
         int | None,
-        typer.Option(
-            "--n-best",
-            min=1,
-            help="Number of translations per line, best first, each with its score before a tab.",
-            show_default=False,
+        option(
+            "--n-best", min=1, help="Number of translations per line, best first, each with its score before a tab."
         ),
     ] = None,
     glossary: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--glossary",
             metavar="FILE",
             help="Phrases with their translations, a tab between them: to be used where the phrase occurs.",
-            show_default=False,
         ),
     ] = None,
     mbr: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--mbr",
             metavar="N",
             min=2,
             help="Sample N translations and take the one that is most like all of them (minimum Bayes risk).",
-            show_default=False,
         ),
     ] = None,
     as_json: Annotated[
