@@ -55,7 +55,8 @@ EngineChoice = Annotated[
     typer.Option("--engine", help="What runs the model. auto: CTranslate2 for Transformers, PyTorch for all others."),
 ]
 ComputeChoice = Annotated[
-    Compute, typer.Option("--compute", help="Numeric precision; int8 is faster and needs CTranslate2.")
+    Literal["float32", "int8"],
+    typer.Option("--compute", help="Numeric precision; int8 is faster and needs CTranslate2."),
 ]
 
 Device = Annotated[

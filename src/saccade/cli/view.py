@@ -202,6 +202,6 @@ def _check_choice(trace: AttentionTrace, kind: str | None, layer: int | None, he
         raise DataError(f"--kind must be one of {', '.join(trace.kinds)} for this model, not {kind}.")
     layers = trace.of(kind)
     heads = min(each.num_heads for each in layers)
-    for option, number, most in (("--layer", layer, len(layers)), ("--head", head, heads)):
+    for name, number, most in (("--layer", layer, len(layers)), ("--head", head, heads)):
         if number is not None and number > most:
-            raise DataError(f"{option} must be from 1 to {most} for this model, not {number}.")
+            raise DataError(f"{name} must be from 1 to {most} for this model, not {number}.")
