@@ -108,6 +108,9 @@ def unfinished(output: Path, job: Job, lines: Lines) -> Iterator[Unfinished]:
             else:
                 _remove(part)
             raise
+        if not result.state.output:
+            file.write(compress(b"", output))  # nothing, compressed, is not nothing
+            file.flush()
         check_new(output)
         part.rename(output)
         sync(output.parent.absolute())
