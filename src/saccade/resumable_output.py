@@ -106,6 +106,8 @@ def open_resumable(
                 else:
                     _remove(part)
                 raise
+            if not result.state.output:
+                file.write(compress(b"", output))  # a compressed file of nothing has bytes
         check_new(output)
         part.rename(output)
         files.sync(output.parent.absolute())

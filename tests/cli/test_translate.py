@@ -153,6 +153,12 @@ def test_a_compressed_output_and_one_that_was_resumed(suffix: str, opened, sacca
         assert file.read() == (trained / "train.de").read_text("utf-8")
 
 
+def test_an_empty_output_is_a_valid_compressed_file(saccade, trained: Path, tmp_path: Path):
+    assert saccade("translate", "-m", trained / "run", "-o", tmp_path / "out.gz", stdin="").code == 0
+    assert gzip.decompress((tmp_path / "out.gz").read_bytes()) == b""
+    assert (tmp_path / "out.gz").stat().st_size > 0
+
+
 def test_an_output_in_another_compression_is_refused(saccade, trained: Path, tmp_path: Path):
     ended = saccade("translate", "-m", trained / "run", "-o", tmp_path / "out.xz", stdin="fox\n")
     assert ended.code == 1
