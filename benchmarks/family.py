@@ -4,9 +4,9 @@ Every model has about two million parameters, the same data, tokenizer, batches,
 run that was interrupted goes on; one that is done is not repeated. Validation and test are scored with beam 5; nothing
 is chosen on the test set.
 
-    SACCADE_DATA=~/data python benchmarks/family.py [NAME ...]      # trains what is missing, then prints the table
-    python benchmarks/family.py --speed                             # times an update of each, on a machine at rest
-    python benchmarks/family.py --list
+    SACCADE_DATA=~/data python -m benchmarks.family [NAME ...]      # trains what is missing, then prints the table
+    python -m benchmarks.family --speed                             # times an update of each, on a machine at rest
+    python -m benchmarks.family --list
 """
 
 import json
@@ -15,15 +15,16 @@ import statistics
 import subprocess
 import sys
 import tomllib
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-from saccade import recipe as recipes
-from saccade.cli.prepare import prepared_corpus
+from saccade import Recipe, Reporter
+from saccade.data.sampler import Position
 from saccade.directory import ModelDirectory
-from saccade.lessons.pairs import Pairs
+from saccade.tasks.build import open_task
 from saccade.training.loop import Training
 from saccade.training.run import Run
 
@@ -94,14 +95,23 @@ def scored(name: str) -> dict[str, Any]:
 
 def measure_speed() -> None:
     """Milliseconds of an update, the median of three rounds in which the models take turns; kept beside the runs."""
-    chosen = {name: recipes.load(recipe(name)) for name in FAMILY}
-    trainings = {
-        name: Training(Run(each.run, each), Pairs(each, prepared_corpus(each))) for name, each in chosen.items()
-    }
-    rounds = [{name: training.trial(updates=20) for name, training in trainings.items()} for _ in range(3)]
+    chosen = {name: Recipe.load(recipe(name)) for name in FAMILY}
+    trainings = {}
+    for name, own in chosen.items():
+        task = open_task(own)
+        task.prepare(Reporter())
+        trainings[name] = Training(Run(own.run, own), task)
+    rounds = [{name: _seconds_per_update(training) for name, training in trainings.items()} for _ in range(3)]
     medians = {name: statistics.median(each[name] for each in rounds) * 1000 for name in FAMILY}
     (RUNS / "speed.json").write_text(json.dumps(medians, indent=1), encoding="utf-8")
     print("\n".join(f"{name:<15} {milliseconds:6.0f} ms" for name, milliseconds in medians.items()))
+
+
+def _seconds_per_update(training: Training) -> float:
+    """Over twenty updates, after one that warms up."""
+    first, *others = islice(training.batches(Position()), 21)
+    training.trial([first])
+    return training.trial(others)
 
 
 def table(names: list[str]) -> str:

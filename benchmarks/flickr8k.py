@@ -2,8 +2,8 @@
 
     saccade train recipes/flickr8k-en.toml
     saccade train recipes/flickr8k-en.toml --set run=runs/flickr8k-en-blind --set model.encoder=blind
-    python benchmarks/flickr8k.py runs/flickr8k-en runs/flickr8k-en-blind
-    python benchmarks/flickr8k.py runs/flickr8k-en --page runs/flickr8k-en/page.html
+    python -m benchmarks.flickr8k runs/flickr8k-en runs/flickr8k-en-blind
+    python -m benchmarks.flickr8k runs/flickr8k-en --page runs/flickr8k-en/page.html
 
 The page shows photographs of others: look at it, and do not publish it.
 """
@@ -13,17 +13,17 @@ from pathlib import Path
 
 import torch
 
-from saccade.lessons.captions import CaptionsLesson
-from saccade.lessons.tasks import open_model
+from saccade import TaskModel, open_model
+from saccade.tasks.captioning.photographs import PhotographsTask
 from saccade.trace.overlay import overlay
 from saccade.trace.words import words
 
 
-def opened(path: Path) -> tuple[CaptionsLesson, torch.nn.Module]:
-    lesson, model = open_model(path)
-    if not isinstance(lesson, CaptionsLesson):
+def opened(path: Path) -> tuple[PhotographsTask, torch.nn.Module]:
+    opened = open_model(path)
+    if not isinstance(opened, TaskModel) or not isinstance(opened.task, PhotographsTask):
         raise SystemExit(f"{path} must hold a model of captions, but it has learned another task.")
-    return lesson, model
+    return opened.task, opened.model
 
 
 def compare(paths: list[Path]) -> None:

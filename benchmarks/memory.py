@@ -11,7 +11,7 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-from saccade import recipe as recipes
+from saccade import Recipe
 
 SECONDS = 10.0
 
@@ -33,7 +33,7 @@ def main(recipe: str, *options: str) -> None:
     command = [sys.executable, "-m", "saccade", "train", recipe, *options]
     print(subprocess.run([*command, "--dry-run"], check=True, stdout=subprocess.PIPE, text=True).stdout)
     overrides = [value for name, value in pairwise(options) if name == "--set"]
-    metrics = recipes.load_any(Path(recipe), overrides).run / "metrics.jsonl"
+    metrics = Recipe.load(recipe, overrides).run / "metrics.jsonl"
     with subprocess.Popen(command) as training:
         while training.poll() is None:
             try:

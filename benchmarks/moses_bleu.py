@@ -1,16 +1,16 @@
 """BLEU in the form of most published Multi30k figures: both sides lower-cased and tokenised as Moses does it.
 
-python benchmarks/moses_bleu.py TRANSLATIONS REFERENCES [LANGUAGE]
+python -m benchmarks.moses_bleu TRANSLATIONS REFERENCES [LANGUAGE]
 """
 
 import sys
 from pathlib import Path
 
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
 
-def tokenised(path: str, language: str) -> list[str]:
+def tokenise_lines(path: str, language: str) -> list[str]:
     """Lines as the literature's scripts prepare them: punctuation normalised, lower-cased, tokenised."""
     normalise, tokenise = MosesPunctNormalizer(language).normalize, MosesTokenizer(language).tokenize
     lines = Path(path).read_text(encoding="utf-8").splitlines()
@@ -19,7 +19,7 @@ def tokenised(path: str, language: str) -> list[str]:
 
 def main(translations: str, references: str, language: str = "de") -> None:
     bleu = BLEU(tokenize="none", force=True)
-    print(bleu.corpus_score(tokenised(translations, language), [tokenised(references, language)]))
+    print(bleu.corpus_score(tokenise_lines(translations, language), [tokenise_lines(references, language)]))
     print(f"{bleu.get_signature()}, on lower-cased text tokenised by sacremoses")
 
 

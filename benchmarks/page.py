@@ -4,7 +4,7 @@ Opened from a file; interactive means that the first picture is drawn, the point
 read out, and the frame with it was shown. A hover is the time from the event until the read-out has changed and
 everything is drawn.
 
-    python benchmarks/page.py [TOKENS]
+    python -m benchmarks.page [TOKENS]
 """
 
 import shutil
@@ -74,11 +74,12 @@ def trace(tokens: int) -> AttentionTrace:
     row, column = np.arange(tokens)[:, None], np.arange(tokens)
     scores = -(((column - row) / 3) ** 2)
 
-    def weights() -> np.ndarray:
-        found = np.exp(scores + random.normal(0, 1.5, (NUM_HEADS, tokens, tokens)))
-        return (found / found.sum(axis=-1, keepdims=True)).astype(np.float32)
+    def draw_weights() -> np.ndarray:
+        powers = np.exp(scores + random.normal(0, 1.5, (NUM_HEADS, tokens, tokens)))
+        weights: np.ndarray = (powers / powers.sum(axis=-1, keepdims=True)).astype(np.float32)
+        return weights
 
-    layers = [Layer(f"{kind}.{at}", kind, weights()) for kind in KINDS for at in range(NUM_LAYERS)]
+    layers = [Layer(f"{kind}.{at}", kind, draw_weights()) for kind in KINDS for at in range(NUM_LAYERS)]
     source, target = (Tokens(tuple(f"▁{side}{at}" for at in range(tokens))) for side in ("source", "target"))
     return AttentionTrace(source=source, target=target, layers=tuple(layers))
 
@@ -94,7 +95,7 @@ def open_times(view: Page, address: str) -> list[tuple[float, float]]:
     return times
 
 
-def told(what: str, times: Sequence[float]) -> str:
+def describe_times(what: str, times: Sequence[float]) -> str:
     return f"{what:32} median {statistics.median(times):7.1f} ms   largest {max(times):7.1f} ms   of {len(times)}"
 
 
@@ -108,13 +109,13 @@ def main() -> None:
         print(f"{tokens} × {tokens} tokens, {NUM_LAYERS} layers × {NUM_HEADS} heads × {len(KINDS)} kinds,", end=" ")
         print(f"{path.stat().st_size / 1e6:.1f} MB, Chromium {browser.version}")
         answered, loaded = zip(*open_times(view, path.as_uri()), strict=True)
-        print(told("opened and interactive", answered))
-        print(told("loaded to its end", loaded))
-        print(told("pointing at the matrix", view.evaluate(HOVER, [".matrix", HOVERS])))
+        print(describe_times("opened and interactive", answered))
+        print(describe_times("loaded to its end", loaded))
+        print(describe_times("pointing at the matrix", view.evaluate(HOVER, [".matrix", HOVERS])))
         for name in ("lines", "grid", "matrix"):
-            print(told(f"to the view {name}", [view.evaluate(CHOOSE, name)]))
+            print(describe_times(f"to the view {name}", [view.evaluate(CHOOSE, name)]))
             if name == "lines":
-                print(told("pointing at a token of the lines", view.evaluate(HOVER, [".lines", HOVERS])))
+                print(describe_times("pointing at a token of the lines", view.evaluate(HOVER, [".lines", HOVERS])))
         browser.close()
 
 

@@ -2,11 +2,10 @@
 
 The pairs are made up: words by Zipf's law out of a made-up vocabulary, sentences of natural lengths, some duplicates.
 
-    python benchmarks/prepare.py [PAIRS] [DIRECTORY]
+    python -m benchmarks.prepare [PAIRS] [DIRECTORY]
 """
 
 import os
-import platform
 import resource
 import shutil
 import signal
@@ -17,6 +16,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+
+from benchmarks.report import describe_machine
 
 SACCADE = [sys.executable, "-m", "saccade"]
 WORDS = 100_000
@@ -79,9 +80,9 @@ def baseline() -> int:
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
     assert idle.stdout is not None
     idle.stdout.readline()
-    found = memory(idle.pid)
+    size = memory(idle.pid)
     idle.communicate(b"\n")
-    return found
+    return size
 
 
 def prepare(directory: Path, num_pairs: int) -> None:
@@ -115,7 +116,7 @@ def main() -> None:
     num_pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
     directory = Path(sys.argv[2] if len(sys.argv) > 2 else tempfile.mkdtemp(prefix="saccade-prepare-"))
     directory.mkdir(parents=True, exist_ok=True)
-    print(f"{platform.platform()}, {len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}")
+    print(describe_machine("sentencepiece"))
     if not (directory / "train.yy").exists():
         write_corpus(directory, num_pairs)
         (directory / "recipe.toml").write_text(RECIPE)

@@ -2,9 +2,9 @@
 
 The plain one has nn.GRU as encoder, nn.GRUCell and additive attention over all source positions at once in a loop over
 target steps, and cross_entropy: same sizes, same batches, same dropout rates. Windows alternate, and the median of
-their ratios counts, as other work on the machine disturbs both alike.
+their ratios counts, as other work on the machine disturbs both equally.
 
-    python benchmarks/recurrent.py [WINDOWS]
+    python -m benchmarks.recurrent [WINDOWS]
 """
 
 import os
@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from benchmarks.report import format_spread
 from saccade.data.batch import Batch, collate
 from saccade.models.build import Model, build
 from saccade.models.settings import RecurrentSettings
@@ -33,7 +34,7 @@ VOCABULARY, BATCH_TOKENS = 8000, 2048
 SMALL = RecurrentSettings(**RecurrentSettings.PRESETS["small"])
 
 
-class Plain(nn.Module):
+class PlainRecurrent(nn.Module):
     """RNNsearch as tutorials have it, with everything vectorised that can be."""
 
     def __init__(self, settings: RecurrentSettings) -> None:
@@ -50,7 +51,8 @@ class Plain(nn.Module):
         self.readout = nn.Linear(3 * d, d)
 
     def embed(self, ids: Tensor) -> Tensor:
-        return self.dropout(self.embedding(ids) * self.embedding.embedding_dim**0.5)
+        embedded: Tensor = self.dropout(self.embedding(ids) * self.embedding.embedding_dim**0.5)
+        return embedded
 
     def forward(self, batch: Batch) -> Tensor:
         lengths = batch.source_mask.sum(dim=1)
@@ -87,7 +89,7 @@ def updater(model: nn.Module, loss_of: Callable[[Batch], Tensor]) -> Callable[[B
 
     def update(batch: Batch) -> None:
         optimizer.zero_grad()
-        loss_of(batch).backward()
+        loss_of(batch).backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
 
@@ -120,8 +122,7 @@ def compare(
                 rates[name].append(tokens / (time.perf_counter() - began))
     for name, measured in rates.items():
         print(f"{name:<17} {statistics.median(measured):8,.0f} target tokens/s, median of {windows} windows")
-    ratios = [a / b for a, b in zip(*rates.values(), strict=True)]
-    print(f"ratio             {statistics.median(ratios):8.2f}, from {min(ratios):.2f} to {max(ratios):.2f}")
+    print(f"ratio             {format_spread([a / b for a, b in zip(*rates.values(), strict=True)])}")
 
 
 def prepare_machine() -> None:
@@ -132,7 +133,7 @@ def prepare_machine() -> None:
 
 def main(windows: int) -> None:
     prepare_machine()
-    ours, plain = build(SMALL, VOCABULARY, VOCABULARY), Plain(SMALL)
+    ours, plain = build(SMALL, VOCABULARY, VOCABULARY), PlainRecurrent(SMALL)
 
     def plain_loss(batch: Batch) -> Tensor:
         return cross_entropy(plain(batch).transpose(1, 2), batch.target, ignore_index=PAD, label_smoothing=0.1)

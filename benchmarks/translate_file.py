@@ -1,6 +1,6 @@
 """`saccade translate` on a file of any size: memory while it runs, and what a SIGKILL leaves of the output.
 
-    python benchmarks/translate_file.py --gigabytes 1 --seconds 60
+    python -m benchmarks.translate_file --gigabytes 1 --seconds 60
 
 writes a generated file, translates it with a model that was never trained, notes the memory, kills the process without
 warning, starts the same command again for a while, kills that, too, and checks that the lines that are there are those
@@ -35,9 +35,10 @@ def save_model(path: Path) -> None:
     settings = TransformerSettings(layers=1, d_model=16, d_feedforward=16, num_heads=2)
     torch.manual_seed(1)
     model = build(settings, len(learned), len(learned))
+    pair = directory.Direction(source="en", target="de")
     directory.save(
         path,
-        directory.Description(source_language="en", target_language="de", max_tokens=32, model=settings),
+        directory.Description(directions=(pair,), max_tokens=32, model=settings),
         Tokenizers(learned, learned),
         {name: values.detach().numpy() for name, values in model.named_parameters()},
         "# A model that was never trained\n",
@@ -49,7 +50,7 @@ def lines(seed: int = 1) -> Iterator[str]:
     rng = random.Random(seed)
     while True:
         sentences = (" ".join(rng.choices(WORDS, k=rng.randrange(1, 20))) for _ in range(rng.randrange(4)))
-        yield " ".join(f"{each.capitalize()}." for each in sentences) + "\n"
+        yield " ".join(f"{sentence.capitalize()}." for sentence in sentences) + "\n"
 
 
 def write(path: Path, size: int) -> None:
@@ -111,7 +112,7 @@ def main() -> None:
         first = kill_after(command(model, source, output), state, asked.seconds)
         print(f"killed; {first:,} lines are sound")
         done = kill_after(command(model, source, output), state, asked.seconds / 2)
-        print(f"gone on with, and killed; {done:,} lines are sound")
+        print(f"resumed, and killed; {done:,} lines are sound")
         check(model, source, part, int(tomllib.loads(state.read_text())["output"]), done)
     finally:
         shutil.rmtree(directory)

@@ -1,10 +1,15 @@
 """What every test runs under. Imports nothing of saccade: the shape-checking hook must come first."""
 
 import os
-from collections.abc import Callable
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import settings
@@ -16,6 +21,37 @@ os.environ["OMP_NUM_THREADS"] = "1"
 # A busy machine is no failure, and a failure found once is found again.
 settings.register_profile("saccade", deadline=None, derandomize=True)
 settings.load_profile("saccade")
+
+TORCH_SEED = 67280421310721  # with which torch begins
+FONTS = ("Liberation Sans", "Noto Sans", "Noto Sans CJK SC", "Noto Color Emoji")
+"""Families that stand for what `make system-packages` installs."""
+CHROMIUM = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let pytest-randomly change the order only: random numbers stay, so that a test that fails once fails again."""
+    config.option.randomly_reset_seed = False
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how to get the same order again; pytest-randomly says it in a header, which `-q` leaves out."""
+    if config.pluginmanager.hasplugin("randomly"):
+        terminalreporter.write_line(f"order of the tests: --randomly-seed={config.getoption('randomly_seed')}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Before every test and its fixtures, torch's random numbers are those of a new process, whatever ran before."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(TORCH_SEED)
 
 
 class Ended(NamedTuple):
@@ -102,3 +138,48 @@ def trained(
     ended = saccade("train", write_task(directory))
     assert ended.code == 0, ended.stderr
     return directory
+
+
+@pytest.fixture(scope="session")
+def system_fonts() -> None:
+    """Fonts of all scripts, as Debian packages them. Only tests that look at their glyphs need them."""
+    command = shutil.which("fc-list")
+    listed = subprocess.run([command, ":", "family"], capture_output=True, text=True).stdout if command else ""
+    families = {family for line in listed.splitlines() for family in line.split(",")}
+    if missing := [family for family in FONTS if family not in families]:
+        pytest.skip(f"needs the fonts {', '.join(missing)}. Install them with: make system-packages")
+
+
+@pytest.fixture
+def only_dejavu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PNG pictures are drawn with the DejaVu Sans that comes with matplotlib, whatever fonts this machine has."""
+    import matplotlib
+
+    _draw_with(monkeypatch, font_files=[str(Path(matplotlib.get_data_path()) / "fonts/ttf/DejaVuSans.ttf")])
+
+
+@pytest.fixture
+def no_fonts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PNG pictures are drawn as on a machine without fonts."""
+    _draw_with(monkeypatch)
+
+
+def _draw_with(monkeypatch: pytest.MonkeyPatch, **fonts: Any) -> None:
+    import resvg_py
+
+    draw = partial(resvg_py.svg_to_bytes, skip_system_fonts=True, **fonts)
+    monkeypatch.setattr("saccade.trace.png._resvg", lambda: SimpleNamespace(svg_to_bytes=draw))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """The system's Chromium. Of a module, not of the session: while it runs, no other event loop can."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("needs Chromium. Install it with: make system-packages")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as running:
+        started = running.chromium.launch(executable_path=chromium, args=CHROMIUM)
+        yield started
+        started.close()

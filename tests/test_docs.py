@@ -27,9 +27,10 @@ def save_model(path: Path) -> None:
     learned = Tokenizer.learn(["A dog runs.", "Ein Hund rennt."], TokenizerSettings(vocabulary=300), seed=1)
     settings = TransformerSettings(layers=1, d_model=16, d_feedforward=16, num_heads=2)
     model = build(settings, len(learned), len(learned))
+    pair = directory.Direction(source="en", target="de")
     directory.save(
         path,
-        directory.Description(source_language="en", target_language="de", max_tokens=128, model=settings),
+        directory.Description(directions=(pair,), max_tokens=128, model=settings),
         Tokenizers(learned, learned),
         {name: values.detach().numpy() for name, values in model.named_parameters()},
         "# A model for the documentation\n",

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from saccade import recipe
-from saccade.data.tasks.captions_settings import CaptionsSettings
+from saccade import Recipe
+from saccade.tasks.captioning.settings import CaptionsSettings
+from saccade.tasks.translation.settings import TranslationRecipe
 
 ROOT = Path(__file__).parent.parent
 RECIPES = sorted((ROOT / "recipes").glob("**/*.toml"))
@@ -18,14 +19,14 @@ def test_there_are_recipes() -> None:
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_a_recipe_loads(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SACCADE_DATA", str(tmp_path))
-    loaded = recipe.load_any(path)
+    loaded = Recipe.load(path)
     for file in _files(loaded):
         assert file.is_relative_to(tmp_path)
     assert loaded.run == ROOT / "recipes" / ".." / "runs" / path.stem
 
 
-def _files(loaded: recipe.Recipe | recipe.TaskRecipe) -> list[Path]:
-    if isinstance(loaded, recipe.Recipe):
+def _files(loaded: Recipe) -> list[Path]:
+    if isinstance(loaded, TranslationRecipe):
         corpora = [*loaded.data.train, *([loaded.data.valid] if loaded.data.valid else [])]
         return [file for corpus in corpora for file in corpus.paths]
     if isinstance(loaded.task, CaptionsSettings):

@@ -4,13 +4,14 @@ import jaxtyping
 import pytest
 import torch
 
-from saccade.nn.masks import padding_mask
+from saccade.nn.hierarchical import LearnedQuery
 
 
 def test_a_wrong_shape_is_caught() -> None:
-    assert padding_mask(torch.tensor([1, 2]), 3).shape == (2, 3)
+    pool = LearnedQuery(d_states=4, d_hidden=4)
+    assert pool(torch.zeros(2, 3, 4)).shape == (2, 4)
     with pytest.raises(jaxtyping.TypeCheckError):
-        padding_mask(torch.tensor([[1, 2]]), 3)
+        pool(torch.zeros(3, 4))
 
 
 def test_a_process_has_one_thread() -> None:

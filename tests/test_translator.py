@@ -14,7 +14,7 @@ from sacrebleu.metrics import CHRF
 import saccade
 from saccade import MinimumRisk, SearchSettings, Wording
 from saccade.aligner import align
-from saccade.directory import Description, ModelDirectory
+from saccade.directory import Description, Direction, ModelDirectory
 from saccade.engines.engine import Traced
 from saccade.errors import ModelError
 from saccade.search.hypothesis import Hypothesis
@@ -45,7 +45,7 @@ def test_a_notebook_shows_the_attention_of_all_that_was_found():
 )
 def test_a_model_is_called_by_the_directory_it_lies_in(path: str, name: str):
     tokenizer = Tokenizer.learn(["a b"], TokenizerSettings(kind="char"), seed=1)
-    description = Description(source_language="en", target_language="de", max_tokens=9)
+    description = Description(directions=(Direction(source="en", target="de"),), max_tokens=9)
     assert ModelDirectory(Path(path), description, Tokenizers(tokenizer, tokenizer)).name == name
 
 
@@ -265,7 +265,7 @@ class Shouting:
 def copier(target_language: str = "de", longest: int = 4) -> Translator:
     """One token a word, or a mark."""
     tokenizer = Tokenizer.learn(["One Two Three . !"] * 9, TokenizerSettings(vocabulary=300), seed=1)
-    description = Description(source_language="en", target_language=target_language, max_tokens=longest)
+    description = Description(directions=(Direction(source="en", target=target_language),), max_tokens=longest)
     return Translator(ModelDirectory(Path("copier"), description, Tokenizers(tokenizer, tokenizer)), Shouting())
 
 

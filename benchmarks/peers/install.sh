@@ -1,5 +1,5 @@
 #!/bin/sh
-# The toolkits that `saccade bench train` and `saccade bench decode` compare with when they are given `--peers
+# The toolkits that `python -m benchmarks.train` and `benchmarks.decode` compare with when given `--peers
 # benchmarks/peers`, each in an environment of its own. The scripts in train/ and decode/ are run by these.
 #
 #     benchmarks/peers/install.sh [NAME ...]      # huggingface joeynmt eole pymarian; all of them unless named

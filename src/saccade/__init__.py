@@ -18,38 +18,70 @@ from saccade.search.settings import SearchSettings
 
 if TYPE_CHECKING:
     from saccade.evaluation.risk import MinimumRisk
+    from saccade.library import describe_model, export_model, import_model, open_model
+    from saccade.recipe import Recipe
+    from saccade.tasks.model import TaskModel
     from saccade.text.wording import Wording
+    from saccade.trace.trace import AttentionTrace
+    from saccade.trainer import TrainingEstimate, TrainingResult, estimate, prepare, train
+    from saccade.training.reporter import Reporter
     from saccade.translation import Translation
     from saccade.translator import Translator, load
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AttentionTrace",
     "CheckpointError",
     "DataError",
     "MinimumRisk",
     "MissingDependency",
     "ModelError",
     "OutputExists",
+    "Recipe",
+    "Reporter",
     "SaccadeError",
     "SearchSettings",
     "SettingsError",
+    "TaskModel",
     "TrainingError",
+    "TrainingEstimate",
+    "TrainingResult",
     "Translation",
     "Translator",
     "Wording",
     "WorkerLost",
     "__version__",
+    "describe_model",
+    "estimate",
+    "export_model",
+    "import_model",
     "load",
+    "open_model",
+    "prepare",
+    "train",
 ]
 
 
 _LAZY = {
+    "AttentionTrace": "saccade.trace.trace",
     "MinimumRisk": "saccade.evaluation.risk",
+    "Recipe": "saccade.recipe",
+    "Reporter": "saccade.training.reporter",
+    "TaskModel": "saccade.tasks.model",
+    "TrainingEstimate": "saccade.trainer",
+    "TrainingResult": "saccade.trainer",
     "Translation": "saccade.translation",
     "Translator": "saccade.translator",
     "Wording": "saccade.text.wording",
+    "describe_model": "saccade.library",
+    "estimate": "saccade.trainer",
+    "export_model": "saccade.library",
+    "import_model": "saccade.library",
     "load": "saccade.translator",
+    "open_model": "saccade.library",
+    "prepare": "saccade.trainer",
+    "train": "saccade.trainer",
 }
 
 

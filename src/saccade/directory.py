@@ -1,36 +1,50 @@
-"""A model directory, the one artefact that moves: settings, parameters, tokenizers and a card. No torch, no pickle.
+"""A model directory, the one artefact that moves: settings, parameters, what else the task needs, and a card. No torch.
 
-settings.toml       what the model is, and the languages it was trained for
+settings.toml       what the model is and what it has learned
 model.safetensors   its parameters
-tokenizer.spm       or source.spm and target.spm; with the pieces by id in .pieces.json if imported
+tokenizer.spm       of a model of text, or source.spm and target.spm; with the pieces by id in .pieces.json if imported
 card.md             data, scores and intended use, for people
+manifest.json       size and sha256 of each of these files
 """
 
 import hashlib
+import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import load, save_file
+from safetensors.numpy import save_file
 
 from saccade import __version__, settings
 from saccade.errors import ModelError
-from saccade.models.settings import ModelSettings, TransformerSettings
-from saccade.recipe import TaskModelSettings, TaskSettings
+from saccade.models.settings import TransformerSettings
+from saccade.parameters import count_parameters, read_parameters
 from saccade.search.settings import SearchSettings
+from saccade.tasks.build import AnyModelSettings, AnyTaskSettings
+from saccade.tasks.translation.settings import TranslationSettings
 from saccade.text.tokenizer import Tokenizers
 
-FORMAT = 1
-SETTINGS, PARAMETERS, CARD = "settings.toml", "model.safetensors", "card.md"
+FORMAT = 2
+SETTINGS, PARAMETERS, CARD, MANIFEST = "settings.toml", "model.safetensors", "card.md", "manifest.json"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Direction:
+    """A language pair, by the codes of both languages."""
+
+    source: str
+    """Language that is translated from."""
+    target: str
+    """Language that is translated to."""
+
+    def __str__(self) -> str:
+        return f"{self.source} → {self.target}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,62 +55,26 @@ class Description:
     """Version of this layout."""
     saccade: str = __version__
     """Version of saccade that wrote it."""
-    source_language: str
-    """Language it translates from."""
-    target_language: str
-    """Language it translates to."""
-    max_tokens: int
-    """The longest source it was trained on, in tokens."""
-    model: ModelSettings = field(default_factory=TransformerSettings)
-    """What was trained."""
-    search: SearchSettings = field(default_factory=SearchSettings)
-    """How it translates unless told otherwise."""
-    tokenizers: tuple[str, str] | None = None
-    """sha256 of the source's and the target's tokenizer, put in when the model is saved."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TaskDescription:
-    """What settings.toml says of a model that has learned a task other than translation."""
-
-    format: int = FORMAT
-    """Version of this layout."""
-    saccade: str = __version__
-    """Version of saccade that wrote it."""
-    task: TaskSettings
+    directions: tuple[Direction, ...] = ()
+    """What it translates; empty for a model of another task."""
+    max_tokens: int = 0
+    """The longest source it was trained on, in tokens; 0 for a model of another task."""
+    task: AnyTaskSettings = field(default_factory=TranslationSettings)
     """What it has learned."""
-    model: TaskModelSettings
+    model: AnyModelSettings = field(default_factory=TransformerSettings)
     """What was trained."""
     search: SearchSettings = field(default_factory=SearchSettings)
     """How it searches unless told otherwise."""
 
-
-@dataclass(frozen=True, slots=True)
-class TaskDirectory:
-    """An opened model directory of a task."""
-
-    path: Path
-    description: TaskDescription
-
-    @classmethod
-    def open(cls, path: Path) -> "TaskDirectory":
-        """A model directory, or a run directory, whose finished or best model is taken."""
-        path, table = _opened(path)
-        return cls(path, settings.parse(TaskDescription, table, origin=str(path / SETTINGS), base=path))
-
-    def parameters(self) -> dict[str, NDArray[Any]]:
-        """All parameters by name."""
-        return read_parameters(self.path / PARAMETERS)
+    @property
+    def source_language(self) -> str:
+        """Language that it translates from."""
+        return self.directions[0].source
 
     @property
-    def num_parameters(self) -> int:
-        """How many numbers the model learned."""
-        return _num_parameters(self.path / PARAMETERS)
-
-
-def holds_task(path: Path) -> bool:
-    """Whether a model directory, or a run directory, holds a model of a task other than translation."""
-    return "task" in _opened(path)[1]
+    def target_language(self) -> str:
+        """Language that it translates to."""
+        return self.directions[0].target
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,25 +83,39 @@ class ModelDirectory:
 
     path: Path
     description: Description
-    tokenizers: Tokenizers
+    own_tokenizers: Tokenizers | None = None
+    """Those that the model was trained with, if it reads or writes text."""
 
     @classmethod
     def open(cls, path: Path) -> "ModelDirectory":
         """A model directory, or a run directory, whose finished or best model is taken."""
-        path, table = _opened(path)
-        if "task" in table:
+        path = Path(path)
+        if not (path / SETTINGS).is_file() and (path / "model" / SETTINGS).is_file():
+            path = path / "model"
+        _check_layout(path)
+        table = settings.read(path / SETTINGS)
+        _check_format(path, table)
+        description = settings.parse(Description, table, origin=str(path / SETTINGS), base=path)
+        spelled = [name for name in read_manifest(path) if name.endswith((".spm", ".pieces.json"))]
+        _check_unchanged(path, spelled)
+        return cls(path, description, Tokenizers.load(path) if spelled else None)
+
+    @classmethod
+    def open_translator(cls, path: Path) -> "ModelDirectory":
+        """The same of a model that translates; any other is refused."""
+        directory = cls.open(path)
+        if (kind := directory.description.task.kind) != "translation":
             raise ModelError(
-                f"{path} holds a model that has learned another task than translation. "
+                f'{directory.path} must hold a model that translates, but it has learned the task "{kind}". '
                 "`saccade evaluate --model` and `saccade view --model` work with it."
             )
-        description = settings.parse(Description, table, origin=str(path / SETTINGS), base=path)
-        tokenizers = Tokenizers.load(path)
-        if description.tokenizers not in (None, tokenizers.checksums):
-            raise ModelError(
-                f"{path} must hold the tokenizers that the model was trained with, but they were exchanged: every id "
-                "would mean another piece. Copy the whole model directory again."
-            )
-        return cls(path, description, tokenizers)
+        return directory
+
+    @property
+    def tokenizers(self) -> Tokenizers:
+        """Those of a model that reads or writes text."""
+        assert self.own_tokenizers is not None
+        return self.own_tokenizers
 
     @property
     def name(self) -> str:
@@ -137,57 +129,62 @@ class ModelDirectory:
 
     def checksum(self) -> str:
         """Tells this model from any other: sha256 of parameters, make and tokenizers."""
-        with (self.path / PARAMETERS).open("rb") as file:
-            parts = (hashlib.file_digest(file, "sha256").hexdigest(), repr(self.description.model))
-        return hashlib.sha256(" ".join((*parts, *self.tokenizers.checksums)).encode()).hexdigest()
+        parts = (sha256_of(self.path / PARAMETERS), repr(self.description.model), *self.tokenizers.checksums)
+        return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
     @property
     def num_parameters(self) -> int:
         """How many numbers the model learned."""
-        return _num_parameters(self.path / PARAMETERS)
-
-
-def _opened(path: Path) -> tuple[Path, dict[str, Any]]:
-    """Where the files of a model lie, and what its settings.toml says."""
-    path = Path(path)
-    if not (path / SETTINGS).is_file() and (path / "model" / SETTINGS).is_file():
-        path = path / "model"
-    _check_layout(path)
-    table = settings.read(path / SETTINGS)
-    _check_format(path, table)
-    return path, table
+        return count_parameters(self.path / PARAMETERS)
 
 
 def save(
     path: Path,
     description: Description,
-    tokenizers: Tokenizers,
+    tokenizers: Tokenizers | None,
     parameters: Mapping[str, NDArray[Any]],
     card: str,
 ) -> None:
-    """Write a model directory under a temporary name and put it in place whole; one that was there is replaced."""
-    with drafted(path) as draft:
-        marked = replace(description, tokenizers=tokenizers.checksums)
-        (draft / SETTINGS).write_text(settings.dump(marked), encoding="utf-8")
-        save_file(dict(parameters), draft / PARAMETERS)
-        tokenizers.save(draft)
-        (draft / CARD).write_text(card, encoding="utf-8")
-
-
-def save_task(
-    path: Path,
-    description: TaskDescription,
-    parameters: Mapping[str, NDArray[Any]],
-    card: str,
-    files: Mapping[str, bytes] = MappingProxyType({}),
-) -> None:
-    """Write the model directory of a task, with what else it needs by name, such as a tokenizer."""
+    """Write a model directory under a temporary name and put it in place whole, replacing one that was there."""
     with drafted(path) as draft:
         (draft / SETTINGS).write_text(settings.dump(description), encoding="utf-8")
         save_file(dict(parameters), draft / PARAMETERS)
-        for name, content in files.items():
-            (draft / name).write_bytes(content)
+        if tokenizers is not None:
+            tokenizers.save(draft)
         (draft / CARD).write_text(card, encoding="utf-8")
+        manifest = {
+            file.name: {"size": file.stat().st_size, "sha256": sha256_of(file)} for file in sorted(draft.iterdir())
+        }
+        (draft / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+
+
+def read_manifest(path: Path) -> dict[str, dict[str, Any]]:
+    """Size and sha256 of each file of a model directory, as they were when it was saved."""
+    try:
+        manifest: dict[str, dict[str, Any]] = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        return manifest
+    except (OSError, ValueError) as error:
+        raise ModelError(
+            f"{path / MANIFEST} must list the files of the model, but cannot be read ({error}). "
+            "Copy the whole model directory again."
+        ) from error
+
+
+def _check_unchanged(path: Path, names: Iterable[str]) -> None:
+    """Refuse files that are not those that were saved."""
+    manifest = read_manifest(path)
+    for name in names:
+        if not (path / name).is_file() or sha256_of(path / name) != manifest[name]["sha256"]:
+            raise ModelError(
+                f"{path / name} must be the file that the model was saved with, but it is missing or was replaced: ids "
+                "would no longer match. Copy the whole model directory again."
+            )
+
+
+def sha256_of(path: Path) -> str:
+    """Of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
@@ -259,62 +256,6 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def read_parameters(path: Path) -> dict[str, NDArray[Any]]:
-    """All tensors of a safetensors file by name."""
-    with open_parameters(path) as file:
-        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-
-
-def _num_parameters(path: Path) -> int:
-    """From the file's header alone."""
-    with open_parameters(path) as file:
-        return sum(int(np.prod(file.get_slice(name).get_shape())) for name in file.keys())  # noqa: SIM118
-
-
-def open_parameters(path: Path) -> Any:
-    """Open a safetensors file; one that is cut short or is none is refused by name."""
-    try:
-        return safe_open(path, framework="numpy")
-    except (SafetensorError, OSError) as error:
-        raise _damaged(path, error) from error
-
-
-def parse_parameters(content: bytes, *, path: Path) -> dict[str, NDArray[Any]]:
-    """All tensors in the content of a safetensors file by name."""
-    try:
-        return load(content)
-    except SafetensorError as error:
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: Path, error: Exception) -> ModelError:
-    return ModelError(
-        f"{path} must be a whole safetensors file, but cannot be read ({error}). "
-        "It was probably cut short while being copied: copy it again, or train the model again."
-    )
-
-
-def check_parameters(
-    expected: Mapping[str, tuple[int, ...]], given: Mapping[str, tuple[int, ...]], *, origin: str
-) -> None:
-    """Refuse parameters, by name and shape, that are not those of a model: missing, left over or misshapen."""
-    problems = [
-        *(f"{name} is missing" for name in expected.keys() - given.keys()),
-        *(f"{name} is not a parameter of this model" for name in given.keys() - expected.keys()),
-        *(
-            f"{name} must have shape {expected[name]}, not {given[name]}"
-            for name in expected.keys() & given.keys()
-            if expected[name] != given[name]
-        ),
-    ]
-    if problems:
-        raise ModelError(
-            f"The parameters of {origin} must fit its settings and vocabulary, but {'; '.join(sorted(problems)[:5])}"
-            f"{f'; and {len(problems) - 5} more' if len(problems) > 5 else ''}. Its files do not belong together: "
-            "copy the whole model directory again."
-        )
-
-
 def _check_layout(path: Path) -> None:
     if not path.is_dir():
         raise ModelError(
@@ -330,16 +271,16 @@ def _check_layout(path: Path) -> None:
     if missing:
         raise ModelError(
             f"{path} is not a model directory: it has no {' and no '.join(missing)}. A model directory holds "
-            f"{SETTINGS}, {PARAMETERS} and the tokenizers; `saccade train` writes one below its run directory, "
+            f"{SETTINGS}, {PARAMETERS} and {MANIFEST}; `saccade train` writes one below its run directory, "
             "as `model`."
         )
 
 
 def _check_format(path: Path, table: Mapping[str, Any]) -> None:
-    version = table.get("format")
+    version, writer = table.get("format"), table.get("saccade", "of an unknown version")
     if version != FORMAT:
+        remedy = "Train or import it again." if isinstance(version, int) and version < FORMAT else "Use that version."
         raise ModelError(
-            f"{path / SETTINGS} has format {version!r}, but this saccade ({__version__}) reads format {FORMAT}. "
-            f"The model was written by saccade {table.get('saccade', 'of an unknown version')}: "
-            "use that version or a newer one."
+            f"{path / SETTINGS} has format {version!r}, written by saccade {writer}, but this saccade ({__version__}) "
+            f"reads format {FORMAT}. {remedy}"
         )

@@ -1,4 +1,4 @@
-"""What a search needs of a model (`Decodes`) and what training needs of it (`Learns`); no model class is known here."""
+"""What a search needs of a model (`Decodes`) and what a model gives to training (`Learned`); knows no model class."""
 
 from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -7,7 +7,6 @@ from torch import Tensor
 
 Memory = TypeVar("Memory", contravariant=True)
 State = TypeVar("State")
-Pairs = TypeVar("Pairs", contravariant=True)
 
 
 @runtime_checkable  # so that the shape checks of the tests can look at it
@@ -38,25 +37,3 @@ class Learned(NamedTuple):
     """Of the distributions these choices were drawn from."""
     weights: Float[Tensor, "batch target key"] | None = None
     """Where the decoder looked, if a loss is to bear on that."""
-
-
-@runtime_checkable
-class Learns(Protocol[Pairs]):
-    """A model that is trained on known targets, all positions at once (teacher forcing)."""
-
-    def __call__(self, batch: Pairs) -> Float[Tensor, "batch target d_model"]:
-        """The decoder's last hidden states."""
-        ...
-
-    def learn(self, batch: Pairs) -> Learned:
-        """The same, with the choices that were made by chance."""
-        ...
-
-    @property
-    def output_weight(self) -> Float[Tensor, "vocab d_model"]:
-        """What turns hidden states into logits."""
-        ...
-
-    def logits(self, hidden: Float[Tensor, "*positions d_model"]) -> Float[Tensor, "*positions vocab"]:
-        """Unnormalised scores of every token of the target vocabulary."""
-        ...

@@ -14,7 +14,7 @@ import os
 import re
 import textwrap
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, is_dataclass
 from itertools import pairwise
@@ -52,9 +52,19 @@ class Field:
 
 def load(cls: type[T], path: Path, overrides: Sequence[str] = ()) -> T:
     """Read `cls` from a TOML file, with overrides such as "model.layers=4" on top."""
+    return load_chosen(lambda table: cls, path, overrides)
+
+
+def load_chosen(choose: Callable[[Mapping[str, Any]], type[T]], path: Path, overrides: Sequence[str] = ()) -> T:
+    """The same, where the table itself decides which class it is read as."""
     problems: list[str] = []
     table = _overridden(read(path), overrides, problems)
-    return _build(cls, table, str(path), path.absolute().parent, problems)
+    return _build(choose(table), table, str(path), path.absolute().parent, problems)
+
+
+def kinds(cls: type[Any], section: str) -> dict[str, type[Any]]:
+    """The settings classes that a section of `cls` may be of, by kind."""
+    return {kind: member for member in _sections(get_type_hints(cls)[section])[0] for kind in _kinds(member)}
 
 
 def override(settings: T, overrides: Sequence[str], *, origin: str) -> T:

@@ -49,7 +49,7 @@ def load(
     paths = [path] if isinstance(path, str | Path) else path
     if not paths:
         raise ModelError("load needs at least one model directory, but an empty list was given.")
-    first, *others = directories = [ModelDirectory.open(Path(each)) for each in paths]
+    first, *others = directories = [ModelDirectory.open_translator(Path(each)) for each in paths]
     if not others:
         alone = load_engine(first, engine, device=device, compute=compute)
         return Translator(first, alone, wording=wording, mbr=mbr)

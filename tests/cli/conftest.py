@@ -20,9 +20,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(1)
     made = build(settings, len(learned), len(learned))
     path = tmp_path_factory.mktemp("random") / "model"
+    pair = directory.Direction(source="en", target="de")
     directory.save(
         path,
-        directory.Description(source_language="en", target_language="de", max_tokens=32, model=settings),
+        directory.Description(directions=(pair,), max_tokens=32, model=settings),
         Tokenizers(learned, learned),
         {name: values.detach().numpy() for name, values in made.named_parameters()},
         "# A model that was never trained\n",

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from saccade import recipe, settings
-from saccade.recipe import Recipe
+from saccade import Recipe, settings
+from saccade.tasks.translation.settings import TranslationRecipe
 
 
 def test_the_recipe_loads_and_names_the_files(saccade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -13,7 +13,7 @@ def test_the_recipe_loads_and_names_the_files(saccade, tmp_path: Path, monkeypat
     ended = saccade("init", "new", "--source", "memory.en", "--target", "memory.zh", "--from", "en", "--to", "zh")
     assert (ended.code, ended.stdout) == (0, "new/recipe.toml\n")
     assert ended.stderr == "Look it over, then: saccade train new/recipe.toml --dry-run\n"
-    made = recipe.load(Path("new/recipe.toml"))
+    made = Recipe.load(Path("new/recipe.toml"))
     assert (made.data.source_language, made.data.target_language) == ("en", "zh")
     assert made.run == tmp_path / "new" / "run"
     (corpus,) = made.data.train
@@ -23,20 +23,22 @@ def test_the_recipe_loads_and_names_the_files(saccade, tmp_path: Path, monkeypat
 def test_one_file_with_an_awkward_name(saccade, tmp_path: Path):
     awkward = tmp_path / 'my "memory" $HOME.tsv'
     assert saccade("init", tmp_path, "--file", awkward).code == 0
-    assert recipe.load(tmp_path / "recipe.toml").data.train[0].file == awkward
+    assert Recipe.load(tmp_path / "recipe.toml").data.train[0].file == awkward
 
 
 def test_without_files_the_recipe_names_the_ones_to_put_beside_it(saccade, tmp_path: Path):
     saccade("init", tmp_path / "new", "--from", "fr", "--to", "es")
-    (corpus,) = recipe.load(tmp_path / "new/recipe.toml").data.train
+    (corpus,) = Recipe.load(tmp_path / "new/recipe.toml").data.train
     assert (corpus.source, corpus.target) == (tmp_path / "new/train.fr", tmp_path / "new/train.es")
 
 
 def test_what_it_writes_out_are_the_defaults_or_chosen(saccade, tmp_path: Path):
     """A default that changes must change here, too."""
     saccade("init", tmp_path)
-    made = recipe.load(tmp_path / "recipe.toml")
-    bare = settings.parse(Recipe, {"run": "run", "data": settings.table(made.data)}, origin="", base=tmp_path)
+    made = Recipe.load(tmp_path / "recipe.toml")
+    bare = settings.parse(
+        TranslationRecipe, {"run": "run", "data": settings.table(made.data)}, origin="", base=tmp_path
+    )
     changed = [line.partition(":")[0] for line in settings.differences(bare, made)]
     assert [name for name in changed if not name.startswith(("model.", "training."))] == []
 

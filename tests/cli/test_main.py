@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import typer
 
+from saccade import __version__
+
 VERBS = [
     "demo",
     "init",
@@ -26,7 +28,6 @@ VERBS = [
     "import",
     "view",
     "reproduce",
-    "bench",
 ]
 
 
@@ -36,7 +37,7 @@ def command(*args: str | Path, **options: object) -> "subprocess.CompletedProces
 
 
 def test_version(saccade):
-    assert saccade("--version") == (0, "saccade 0.1.0\n", "")
+    assert saccade("--version") == (0, f"saccade {__version__}\n", "")
 
 
 def test_help_names_every_command(saccade):
@@ -71,7 +72,7 @@ def test_wrong_usage(words: list[str], saccade):
 
 def test_the_module_is_the_command():
     ended = command("--version")
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "saccade 0.1.0\n", "")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"saccade {__version__}\n", "")
 
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
@@ -110,7 +111,7 @@ def test_an_interrupt_is_no_traceback(saccade, monkeypatch: pytest.MonkeyPatch, 
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("saccade.recipe.load_any", interrupted)
+    monkeypatch.setattr("saccade.recipe.Recipe.load", interrupted)
     assert saccade("prepare", tmp_path) == (130, "", "interrupted\n")
 
 

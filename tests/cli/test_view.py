@@ -167,10 +167,18 @@ def test_the_source_looks_at_itself(saccade, trained: Path, tmp_path: Path):
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
 
 
-def test_a_picture_in_pixels(saccade, trained: Path, tmp_path: Path):
+def test_a_picture_in_pixels(saccade, trained: Path, tmp_path: Path, only_dejavu):
     picture = tmp_path / "attention.png"
     assert saccade("view", "-m", trained / "run", "lion dog", "-o", picture).code == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_in_pixels_without_any_font(saccade, trained: Path, tmp_path: Path, no_fonts):
+    svg, png = tmp_path / "attention.svg", tmp_path / "attention.png"
+    ended = saccade("view", "-m", trained / "run", "lion dog", "-o", svg, "-o", png)
+    assert ended.code == 1
+    assert "apt-get install fonts-noto-core" in ended.stderr
+    assert (svg.exists(), png.exists()) == (True, False)
 
 
 def test_a_page(saccade, trained: Path, tmp_path: Path):

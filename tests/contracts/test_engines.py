@@ -11,7 +11,7 @@ from tests.contracts.models import SOURCES, TARGETS, Tiny, every_model, loss
 
 from saccade import directory
 from saccade.data.batch import collate
-from saccade.directory import Description, ModelDirectory
+from saccade.directory import Description, Direction, ModelDirectory
 from saccade.engines import ctranslate2 as module
 from saccade.engines.ctranslate2 import CTranslate2Engine
 from saccade.engines.engine import Engine
@@ -56,7 +56,7 @@ def taught(tiny: Tiny, *, others: float = -12.0) -> Model:
 def save(tmp_path_factory: pytest.TempPathFactory) -> Save:
     def saved(tiny: Tiny, model: Model) -> ModelDirectory:
         path = tmp_path_factory.mktemp("model") / "model"
-        description = Description(source_language="de", target_language="en", max_tokens=9, model=tiny.settings)
+        description = Description(directions=(Direction(source="de", target="en"),), max_tokens=9, model=tiny.settings)
         directory.save(path, description, tiny.tokenizers(), parameters(model), card="# Tiny\n")
         return ModelDirectory.open(path)
 

@@ -101,6 +101,13 @@ def test_of_one_model_it_is_that_model():
     assert found == TorchEngine(alone).translate(SOURCES, settings)
 
 
+def test_members_stay_in_evaluation_mode():
+    """A new ensemble is in training mode itself, and translating must not carry that over to its members."""
+    members = [taught_model(name) for name in ENSEMBLES["two Transformers"][0]]
+    TorchEngine(EnsembleModel(members, [None, None])).translate(SOURCES, SearchSettings())
+    assert not any(module.training for member in members for module in member.modules())
+
+
 def test_the_order_of_members_changes_nothing():
     models = [taught_model(name) for name in ENSEMBLES["three kinds"][0]]
     settings = SearchSettings(beam=4, n_best=4)

@@ -9,7 +9,7 @@ import torch
 from tests.contracts.models import SOURCES, TARGETS, every_model, taught_model
 
 from saccade.data.batch import collate_sources
-from saccade.directory import Description, ModelDirectory
+from saccade.directory import Description, Direction, ModelDirectory
 from saccade.engines import torch as engines
 from saccade.engines.torch import TorchEngine
 from saccade.errors import DataError, ModelError
@@ -54,7 +54,7 @@ class Witness:
 
 def translator(name: str, model: Model) -> Translator:
     tiny = every_model()[name]
-    description = Description(source_language="en", target_language="de", max_tokens=9, model=tiny.settings)
+    description = Description(directions=(Direction(source="en", target="de"),), max_tokens=9, model=tiny.settings)
     return Translator(ModelDirectory(Path("runs/tiny/model"), description, tiny.tokenizers()), TorchEngine(model))
 
 

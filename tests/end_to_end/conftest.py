@@ -46,7 +46,9 @@ def without_torch(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", directory / "venv"], check=True)
     paths = sysconfig.get_paths("venv", {"base": str(directory / "venv")})
     site_packages = Path(paths["purelib"])
-    (site_packages / "sitecustomize.py").write_text(NO_NETWORK)
+    # Not as sitecustomize: Debian's Python has one of its own, which comes first.
+    (site_packages / "no_network.py").write_text(NO_NETWORK)
+    (site_packages / "no_network.pth").write_text("import no_network\n")
     for distribution in base_install():
         link(distribution, site_packages)
     (directory / "work").mkdir()

@@ -6,14 +6,13 @@ from pathlib import Path
 import saccade
 from saccade.data.prepare import prepare
 from saccade.data.settings import CorpusSettings, DataSettings
-from saccade.lessons.pairs import Pairs
 from saccade.models.settings import TransformerSettings
-from saccade.recipe import Recipe
 from saccade.search.settings import SearchSettings
+from saccade.tasks.translation.settings import TranslationRecipe, TranslationTrainingSettings
+from saccade.tasks.translation.task import TranslationTask
 from saccade.text.tokenizer import TokenizerSettings
 from saccade.training.loop import Training
 from saccade.training.run import Run
-from saccade.training.settings import TrainingSettings
 
 
 def test_it_learns_to_reverse_strings_that_it_has_not_seen(tmp_path: Path):
@@ -23,7 +22,7 @@ def test_it_learns_to_reverse_strings_that_it_has_not_seen(tmp_path: Path):
     draw.shuffle(strings)
     unseen, seen = strings[:200], strings[200:]
     (tmp_path / "seen.tsv").write_text("".join(f"{digits}\t{digits[::-1]}\n" for digits in seen), encoding="utf-8")
-    recipe = Recipe(
+    recipe = TranslationRecipe(
         run=tmp_path / "run",
         data=DataSettings(
             source_language="en",
@@ -33,7 +32,7 @@ def test_it_learns_to_reverse_strings_that_it_has_not_seen(tmp_path: Path):
         ),
         tokenizer=TokenizerSettings(kind="char", vocabulary=16, byte_fallback=False),
         model=TransformerSettings(layers=1, d_model=64, d_feedforward=128, num_heads=4, dropout=0.0),
-        training=TrainingSettings(
+        training=TranslationTrainingSettings(
             updates=450,
             batch_tokens=700,
             learning_rate=0.004,
@@ -46,7 +45,7 @@ def test_it_learns_to_reverse_strings_that_it_has_not_seen(tmp_path: Path):
         search=SearchSettings(beam=4),
     )
     prepared = prepare(recipe.data, recipe.tokenizer, recipe.run / "corpus", seed=recipe.training.seed)
-    assert not Training(Run.open(recipe), Pairs(recipe, prepared)).fit().interrupted
+    assert not Training(Run.open(recipe), TranslationTask(recipe, prepared)).fit().interrupted
 
     translator = saccade.load(recipe.run)
     right = [found.text == digits[::-1] for digits, found in zip(unseen, translator.translate(unseen), strict=True)]

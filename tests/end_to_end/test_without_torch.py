@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from saccade import __version__
+
 
 def test_it_is_the_base_install(without_torch):
     code = """
@@ -30,7 +32,7 @@ def test_there_is_no_network(without_torch):
 
 def test_saccade_is_importable(without_torch):
     result = without_torch.run_python("-c", "import saccade; print(saccade.__version__)")
-    assert (result.stderr, result.stdout) == ("", "0.1.0\n")
+    assert (result.stderr, result.stdout) == ("", f"{__version__}\n")
 
 
 MODEL = """
@@ -49,7 +51,8 @@ parameters = {
     for name, shape in parameter_shapes(settings, len(tokenizer), len(tokenizer)).items()
 }
 for path, model in (("model", settings), ("recurrent", RecurrentSettings())):
-    description = directory.Description(source_language="en", target_language="de", max_tokens=99, model=model)
+    pair = directory.Direction(source="en", target="de")
+    description = directory.Description(directions=(pair,), max_tokens=99, model=model)
     directory.save(Path(path), description, Tokenizers(tokenizer, tokenizer), parameters, card="# A card")
 """
 VERBS = [
@@ -65,7 +68,6 @@ VERBS = [
     "import",
     "view",
     "reproduce",
-    "bench",
 ]
 
 
@@ -211,8 +213,6 @@ def test_viewing_a_stored_trace_works(without_torch, work: Path):
         ('Running a model of kind = "transformer" with torch', ["translate", "--model", "model", "--engine", "torch"]),
         ("Looking at attention", ["view", "--model", "model", "A dog runs."]),
         ("`saccade reproduce`", ["reproduce", "length"]),
-        ("`saccade bench`", ["bench", "train"]),
-        ("`saccade bench`", ["bench", "tricks"]),
     ],
 )
 def test_what_needs_torch_names_the_remedy(what: str, words: list[str], without_torch, work: Path):

@@ -33,7 +33,7 @@ def models(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     }
     directory.save(there / "shaken", own.description, own.tokenizers, shaken, "")
 
-    def save(name: str, tokenizers: Tokenizers, **changes: str) -> None:
+    def save(name: str, tokenizers: Tokenizers, **changes: object) -> None:
         settings = RecurrentSettings(d_model=16, embeddings="tied")
         torch.manual_seed(1)
         model = build(settings, len(tokenizers.source), len(tokenizers.target))
@@ -44,7 +44,7 @@ def models(trained: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     save("recurrent", own.tokenizers)
     save("letters", Tokenizers(letters, own.tokenizers.target))
     save("stranger", Tokenizers(own.tokenizers.source, letters))
-    save("french", own.tokenizers, source_language="fr")
+    save("french", own.tokenizers, directions=(directory.Direction(source="fr", target="de"),))
     named = {name: there / name for name in ("shaken", "recurrent", "letters", "stranger", "french")}
     return {"trained": trained / "run", **named}
 

@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from saccade.engines import torch as module
-from saccade.engines.torch import TorchEngine, _by_length, _in_threads, fill
+from saccade.engines.torch import TorchEngine, _by_length, _in_threads
 from saccade.errors import ModelError
 from saccade.models.build import Model, build
+from saccade.models.fill import fill
 from saccade.models.settings import TransformerSettings
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.settings import SearchSettings

@@ -9,7 +9,7 @@ import torch
 
 import saccade
 from saccade import SearchSettings, Wording, directory
-from saccade.directory import Description
+from saccade.directory import Description, Direction
 from saccade.engines import worded
 from saccade.models.build import build
 from saccade.models.settings import RecurrentSettings
@@ -45,7 +45,7 @@ def babbling(path: Path, language: str, kind: str) -> Translator:
     model = build(settings, len(tokenizer), len(tokenizer))
     search = SearchSettings(beam=3, max_length_factor=0.0, max_length_extra=12)
     description = Description(
-        source_language="en", target_language=language, max_tokens=99, model=settings, search=search
+        directions=(Direction(source="en", target=language),), max_tokens=99, model=settings, search=search
     )
     directory.save(path / "model", description, Tokenizers(tokenizer, tokenizer), parameters(model), "")
     return saccade.load(path)

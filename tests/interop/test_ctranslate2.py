@@ -9,7 +9,7 @@ import sentencepiece
 from ctranslate2 import specs
 from tests.contracts.models import every_model
 
-from saccade.directory import Description, ModelDirectory
+from saccade.directory import Description, Direction, ModelDirectory
 from saccade.interop.ctranslate2 import convert, parameter_shapes, pieces, sinusoids
 from saccade.models.settings import TransformerSettings
 from saccade.nn.positions import sinusoids as ours
@@ -39,7 +39,7 @@ def test_it_is_what_the_writer_of_ctranslate2_would_write(name: str, quantize: s
     settings, tokenizers = tiny.settings, tiny.tokenizers()
     assert isinstance(settings, TransformerSettings)
     learned = parameters(tiny.build().float())
-    description = Description(source_language="de", target_language="en", max_tokens=9, model=settings)
+    description = Description(directions=(Direction(source="de", target="en"),), max_tokens=9, model=settings)
     files = convert(ModelDirectory(tmp_path, description, tokenizers), learned, quantize=quantize, positions=16)
 
     spec = specs.TransformerSpec.from_config(

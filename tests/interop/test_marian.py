@@ -21,7 +21,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from saccade import directory
 from saccade.data.batch import collate
-from saccade.directory import Description, ModelDirectory
+from saccade.directory import Description, Direction, ModelDirectory
 from saccade.engines.torch import TorchEngine
 from saccade.errors import ModelError, OutputExists
 from saccade.interop.marian import export, import_model
@@ -323,8 +323,7 @@ def write_ours(path: Path, tokenizers: Tokenizers, **changes: Any) -> None:
         for parameter in model.parameters():
             parameter += 0.3 * torch.randn_like(parameter)
     description = Description(
-        source_language="en",
-        target_language="de",
+        directions=(Direction(source="en", target="de"),),
         max_tokens=100,
         model=make,
         search=SearchSettings(beam=5, length_penalty=0.0, max_length_factor=0.0, max_length_extra=40),

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from saccade import __version__
+
 RECIPES = Path(__file__).parent.parent.parent / "recipes"
 REFUSED = "Check that its directory exists, that you may write there and that the disk is not full."
 
@@ -186,10 +188,10 @@ def test_a_run_without_a_model_yet(saccade, run: Path):
 
 def test_a_model_of_a_newer_format(saccade, model: Path):
     settings = (model / "settings.toml").read_text("utf-8")
-    newer = settings.replace("format = 1", "format = 2").replace('saccade = "0.1.0"', 'saccade = "9.0"')
+    newer = settings.replace("format = 1", "format = 2").replace(f'saccade = "{__version__}"', 'saccade = "9.0"')
     (model / "settings.toml").write_text(newer, "utf-8")
     assert message(saccade("info", model)) == (
-        f"{model}/settings.toml has format 2, but this saccade (0.1.0) reads format 1. "
+        f"{model}/settings.toml has format 2, but this saccade ({__version__}) reads format 1. "
         "The model was written by saccade 9.0: use that version or a newer one."
     )
 
@@ -210,18 +212,17 @@ def test_tokenizers_of_another_model(saccade, model: Path, recipe: Path, tmp_pat
     saccade("prepare", recipe, "--set", "tokenizer.kind=unigram")
     shutil.copy(tmp_path / "run/corpus/tokenizer.spm", model)
     for words in (["info", model], ["translate", "--model", model]):
-        assert message(saccade(*words)) == (
-            f"{model} must hold the tokenizers that the model was trained with, but they were exchanged: every id "
-            "would mean another piece. Copy the whole model directory again."
-        )
+        told = message(saccade(*words))
+        assert str(model / "tokenizer.spm") in told
+        assert "was replaced" in told
+        assert "Copy the whole model directory again." in told
 
 
 def test_a_model_without_its_tokenizers(saccade, model: Path):
     (model / "tokenizer.spm").unlink()
-    assert message(saccade("info", model)) == (
-        f"{model} must hold tokenizer.spm, or source.spm and target.spm, but it does not. Check that the path is a "
-        "model or a prepared corpus, and that it was copied completely."
-    )
+    told = message(saccade("info", model))
+    assert str(model / "tokenizer.spm") in told
+    assert "is missing" in told
 
 
 def test_parameters_of_another_model(saccade, model: Path):

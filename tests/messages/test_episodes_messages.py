@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from saccade import errors, settings
-from saccade.recipe import TaskRecipe
+from saccade.tasks.memory.settings import MemoryRecipe
 
 COPY = '[task]\nkind = "copy"\n'
 TURING = '[model]\nkind = "turing"\n'
@@ -15,7 +15,7 @@ TURING = '[model]\nkind = "turing"\n'
 def problems_of(task: str, model: str = TURING) -> list[str]:
     table = tomllib.loads(f'run = "run"\n{task}\n{model}')
     with pytest.raises(errors.SettingsError) as caught:
-        settings.parse(TaskRecipe, table, origin="recipe.toml", base=Path("/recipes"))
+        settings.parse(MemoryRecipe, table, origin="recipe.toml", base=Path("/recipes"))
     return caught.value.problems
 
 
@@ -61,16 +61,16 @@ def test_a_model(given: str, problem: str):
 
 def test_a_model_of_another_task():
     (problem,) = problems_of(COPY, '[model]\nkind = "hierarchical"')
-    assert 'task.kind = "copy" is learned by a model of kind turing or lstm, not "hierarchical"' in problem
+    assert problem == 'model.kind must be "turing" or "lstm", not "hierarchical".'
 
 
 def test_a_memory_that_is_too_small():
     import numpy as np
 
-    from saccade.data.tasks.episodes import draw
-    from saccade.data.tasks.episodes_settings import CopySettings
-    from saccade.models.turing import Turing
-    from saccade.models.turing_settings import TuringSettings
+    from saccade.tasks.memory.episodes import draw
+    from saccade.tasks.memory.model_settings import TuringSettings
+    from saccade.tasks.memory.settings import CopySettings
+    from saccade.tasks.memory.turing import Turing
 
     task = CopySettings(bits=2, longest=40)
     model = Turing(TuringSettings(d_controller=4, rows=32, d_row=4), 3, 2)

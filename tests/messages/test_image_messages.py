@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from saccade.data import images
-from saccade.data.features import features, open_features
-from saccade.data.images import Captioned, check_all_captioned, pixels, read_captions
 from saccade.errors import DataError, MissingDependency, SaccadeError
+from saccade.tasks.captioning import images
+from saccade.tasks.captioning.features import features, open_features
+from saccade.tasks.captioning.images import pixels, read_captions
 
 
 def _message(act: Callable[[], object], kind: type[SaccadeError] = DataError) -> str:
@@ -63,15 +63,6 @@ def test_an_image_outside_the_folder(folder: Path, tmp_path: Path):
     path = _table(tmp_path, "../b.png\tA dog\n")
     assert _message(lambda: read_captions(path, folder)) == (
         f"The name of an image must stay in its folder, but {path}, line 1 names '../b.png'. Put the image into the folder, and correct the name."
-    )
-
-
-def test_an_image_without_a_caption(folder: Path):
-    Image.new("RGB", (8, 8)).save(folder / "b.png")
-    Image.new("RGB", (8, 8)).save(folder / "c.png")
-    some = [Captioned(folder / "a.png", ("A dog",))]
-    assert _message(lambda: check_all_captioned(folder, some)) == (
-        f"Every image of {folder} must have a caption, but b.png and 1 more have none. Add captions, or remove what has none."
     )
 
 

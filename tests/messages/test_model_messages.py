@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from saccade import errors, recipe, settings
+from saccade import errors, settings
 from saccade.models.settings import ModelSettings, TransformerSettings
+from saccade.tasks.translation.settings import TranslationRecipe
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -206,10 +207,10 @@ def test_words_that_are_not_known(text: str, problem: str) -> None:
 # What does not go with other sections
 
 
-def parse_recipe(text: str) -> recipe.Recipe:
+def parse_recipe(text: str) -> TranslationRecipe:
     """A whole recipe, with the data that it cannot do without; what is given may go on with them."""
     data = 'run = "run"\n[data]\nsource_language = "en"\ntarget_language = "de"\ntrain = [{file = "pairs.tsv"}]\n'
-    return settings.parse(recipe.Recipe, tomllib.loads(data + text), origin="recipe.toml", base=Path("/recipes"))
+    return settings.parse(TranslationRecipe, tomllib.loads(data + text), origin="recipe.toml", base=Path("/recipes"))
 
 
 def recipe_problems(text: str) -> list[str]:

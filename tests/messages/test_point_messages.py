@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from saccade.data.tasks.points import collate_sets, solve
-from saccade.data.tasks.points_settings import PointsSettings
 from saccade.errors import DataError
-from saccade.lessons.points import PointsLesson
-from saccade.models.pointer import PointerNetwork
-from saccade.models.pointer_settings import PointerSettings
 from saccade.search.settings import SearchSettings
+from saccade.tasks.pointing.model import PointerNetwork
+from saccade.tasks.pointing.model_settings import PointerSettings
+from saccade.tasks.pointing.points import collate_sets, solve
+from saccade.tasks.pointing.settings import PointsSettings
+from saccade.tasks.pointing.task import PointingTask
 
 
 @pytest.mark.parametrize(("task", "what"), [("hull", "A convex hull"), ("tour", "A tour")])
@@ -108,7 +108,7 @@ def test_too_few_points_as_text():
 
 
 def shown(kind, text: str) -> str:
-    lesson = PointsLesson(PointsSettings(kind=kind), PointerSettings(d_model=8), SearchSettings())
+    lesson = PointingTask(PointsSettings(kind=kind), PointerSettings(d_model=8), SearchSettings())
     with pytest.raises(DataError) as caught:
         lesson.show(lesson.build(), text)
     return str(caught.value)

@@ -11,9 +11,9 @@ from saccade import errors, settings
 from saccade.engines import automatic
 from saccade.engines.ctranslate2 import CTranslate2Engine, beyond, refusal
 from saccade.engines.torch import TorchEngine
-from saccade.recipe import Recipe
 from saccade.search.constraints import FREE, Constraints
 from saccade.search.settings import SearchSettings
+from saccade.tasks.translation.settings import TranslationRecipe
 
 RECIPE = '[data]\nsource_language = "en"\ntarget_language = "de"\ntrain = [{ file = "a.tsv" }]\n'
 
@@ -51,7 +51,7 @@ RECIPE = '[data]\nsource_language = "en"\ntarget_language = "de"\ntrain = [{ fil
 def test_settings(given: str, problem: str) -> None:
     table = tomllib.loads(f'run = "run"\n{RECIPE}[search]\n{given}')
     with pytest.raises(errors.SettingsError) as caught:
-        settings.parse(Recipe, table, origin="recipe.toml", base=Path("/recipes"))
+        settings.parse(TranslationRecipe, table, origin="recipe.toml", base=Path("/recipes"))
     assert caught.value.problems == [f"search: {problem}"]
 
 

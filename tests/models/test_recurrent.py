@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from tests.nn.padding import padding_mask
 from torch import nn
 
 from saccade.data.batch import collate, collate_sources
@@ -10,7 +11,6 @@ from saccade.models.settings import AttentionSettings, RecurrentSettings
 from saccade.nn.attention import Attention
 from saccade.nn.capture import capture
 from saccade.nn.hard import HardAttention
-from saccade.nn.masks import padding_mask
 from saccade.nn.normalise import masked_entmax, masked_softmax, masked_sparsemax
 from saccade.nn.recurrent import AttendAfter, AttendBefore, FixedVector, NoVector
 from saccade.nn.scores import Additive, Cosine, InnerProduct, Location

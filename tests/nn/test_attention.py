@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import pytest
 import torch
 from tests.nn import plain
+from tests.nn.padding import padding_mask
 
 from saccade.nn import attention as module
 from saccade.nn.attention import Attention, Memory, attend, attend_fused, masked_softmax, real_keys
 from saccade.nn.capture import capture
-from saccade.nn.masks import padding_mask
 from saccade.nn.normalise import Normalise, masked_entmax, masked_sparsemax
 from saccade.nn.scores import Additive, Cosine, Location, Score, dot, general, scaled_dot
 from saccade.nn.windows import LocalMonotonic

@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 from tests.nn import plain
+from tests.nn.padding import padding_mask
 from torch import nn
 
 from saccade.nn.capture import capture
 from saccade.nn.coattention import AlternatingCoAttention, ParallelCoAttention
-from saccade.nn.masks import padding_mask
 
 D_IMAGE, D_QUESTION, D_HIDDEN = 4, 3, 5
 CLOSE = {"rtol": 0.0, "atol": 1e-12}

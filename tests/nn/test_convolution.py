@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from tests.nn import plain
+from tests.nn.padding import padding_mask
 from torch import nn
 
 from saccade.nn.attention import Memory
@@ -15,7 +16,6 @@ from saccade.nn.convolution import (
     GatedConvolution,
     convolutional_memory,
 )
-from saccade.nn.masks import padding_mask
 
 D_MODEL, SOURCE, TARGET = 4, 7, 5
 LENGTHS = [7, 4, 0]

@@ -5,10 +5,10 @@ import math
 import pytest
 import torch
 from tests.nn import plain
+from tests.nn.padding import padding_mask
 
 from saccade.nn.capture import capture
 from saccade.nn.hard import HardAttention, HardMemory
-from saccade.nn.masks import padding_mask
 from saccade.nn.scores import Additive, dot, general
 
 BATCH, QUERIES, KEYS, D_MODEL = 4, 3, 5, 4

@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 from tests.nn import plain
+from tests.nn.padding import padding_mask
 from torch import nn
 
 from saccade.nn.capture import capture
-from saccade.nn.hierarchical import LearnedQuery, pool_sentences
-from saccade.nn.masks import padding_mask
+from saccade.nn.hierarchical import LearnedQuery
 
 D_STATES, D_HIDDEN = 4, 3
 CLOSE = {"rtol": 0.0, "atol": 1e-12}
@@ -128,57 +128,3 @@ def test_listening_changes_nothing_and_leaves_nothing(pool: LearnedQuery):
         torch.testing.assert_close(pool(states, mask), quiet, **CLOSE)
     assert list(heard.weights) == ["attention"]
     assert {name: set(vars(each)) for name, each in pool.named_modules()} == before
-
-
-DOCUMENTS = torch.tensor([[4, 2, 1], [3, 0, 0], [0, 0, 0]])
-"""Lengths of three sentences of three documents; the last document is empty."""
-
-
-@pytest.mark.parametrize("lengths", [DOCUMENTS, DOCUMENTS[:1], DOCUMENTS[1:2, :1]])
-def test_each_sentence_is_pooled_as_if_alone(pool: LearnedQuery, lengths: torch.Tensor):
-    documents, sentences = lengths.shape
-    words, mask = draw(documents, sentences, 4, D_STATES), torch.arange(4) < lengths[..., None]
-    found = pool_sentences(pool, words, mask)
-    assert found.shape == (documents, sentences, D_STATES)
-    for document in range(documents):
-        for sentence in range(sentences):
-            alone = words[document, sentence].tolist(), mask[document, sentence].tolist()
-            vector, _ = pooled(pool, *alone)
-            torch.testing.assert_close(found[document, sentence], double(vector), **CLOSE)
-
-
-def test_an_empty_sentence_is_zero_and_told_by_the_mask(pool: LearnedQuery):
-    mask = torch.arange(4) < DOCUMENTS[..., None]
-    vectors = pool_sentences(pool, draw(3, 3, 4, D_STATES), mask)
-    assert torch.equal(vectors.any(dim=-1), mask.any(dim=-1))
-    assert torch.equal(mask.any(dim=-1), DOCUMENTS > 0)
-
-
-def test_used_twice_it_makes_documents_of_words(pool: LearnedQuery):
-    """Empty sentences, empty documents and what stands in the padding change nothing."""
-    over_words, over_sentences = pool, LearnedQuery(D_STATES, 2).double()
-    mask = torch.arange(4) < DOCUMENTS[..., None]
-    words = draw(3, 3, 4, D_STATES)
-
-    def document(words: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        return over_sentences(pool_sentences(over_words, words, mask), mask.any(dim=-1))
-
-    leaf = words.clone().requires_grad_()
-    found = document(leaf, mask)
-    assert found.shape == (3, D_STATES)
-    assert torch.equal(found, document(words.masked_fill(~mask[..., None], 1e3), mask))
-    torch.testing.assert_close(found[1:2], document(words[1:2, :1, :3], mask[1:2, :1, :3]), **CLOSE)
-    assert not found[2].any()
-    found.square().sum().backward()
-    assert bool(leaf.grad.isfinite().all())
-    assert not leaf.grad[~mask].any()
-    assert bool(leaf.grad[mask].all())
-
-
-def test_the_weights_of_all_sentences_are_heard_in_order(pool: LearnedQuery):
-    mask = torch.arange(4) < DOCUMENTS[..., None]
-    with capture(pool) as heard:
-        pool_sentences(pool, draw(3, 3, 4, D_STATES), mask)
-    (weights,) = heard.weights["attention"]
-    assert weights.shape == (9, 1, 1, 4)
-    assert torch.equal(weights.unflatten(0, (3, 3))[:, :, 0, 0] > 0, mask)

@@ -1,14 +1,4 @@
-import torch
-
-from saccade.nn.masks import causal_mask, padding_mask
-
-
-def test_padding_mask_is_true_where_there_is_a_token():
-    assert padding_mask(torch.tensor([2, 0, 3]), 3).tolist() == [
-        [True, True, False],
-        [False, False, False],
-        [True, True, True],
-    ]
+from saccade.nn.masks import causal_mask
 
 
 def test_causal_mask_is_true_at_and_before_the_query():

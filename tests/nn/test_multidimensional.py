@@ -7,10 +7,10 @@ from functools import partial
 import pytest
 import torch
 from tests.nn import plain
+from tests.nn.padding import padding_mask
 from torch import nn
 
 from saccade.nn.capture import capture
-from saccade.nn.masks import padding_mask
 from saccade.nn.multidimensional import FusionGate, SourceToToken, TokenToToken, directional_mask
 
 CLOSE = {"rtol": 0.0, "atol": 1e-12}

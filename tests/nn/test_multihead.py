@@ -3,10 +3,10 @@
 import pytest
 import torch
 from tests.nn import plain
+from tests.nn.padding import padding_mask
 
 from saccade.nn.attention import Memory
 from saccade.nn.capture import capture
-from saccade.nn.masks import padding_mask
 from saccade.nn.multihead import MultiHeadAttention
 
 D_MODEL, HEADS = 6, 3

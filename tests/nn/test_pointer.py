@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 from tests.nn import plain
+from tests.nn.padding import padding_mask
 
 from saccade.nn.capture import capture
-from saccade.nn.masks import padding_mask
 from saccade.nn.pointer import IndexScores, PointerScores
 
 D_QUERY, D_KEY, D_HIDDEN = 3, 4, 5

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import pytest
 import torch
 from tests.nn import plain
+from tests.nn.padding import padding_mask
 from torch import nn
 
 from saccade.nn import dropout
 from saccade.nn.attention import Attention, Memory, Read
-from saccade.nn.masks import padding_mask
 from saccade.nn.recurrent import (
     AttendAfter,
     AttendBefore,

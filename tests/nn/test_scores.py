@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import pytest
 import torch
 from tests.nn import plain
+from tests.nn.padding import padding_mask
 
 from saccade.errors import DataError
 from saccade.nn.attention import Attention
-from saccade.nn.masks import padding_mask
 from saccade.nn.normalise import masked_entmax, masked_softmax, masked_sparsemax
 from saccade.nn.scores import Additive, Cosine, InnerProduct, Location, Score, dot, general, scaled_dot
 

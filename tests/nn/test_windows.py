@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 from tests.nn import plain
+from tests.nn.padding import padding_mask
 
 from saccade.nn.attention import Attention
-from saccade.nn.masks import padding_mask
 from saccade.nn.scores import dot, general
 from saccade.nn.windows import LocalMonotonic, LocalPredictive, Windows
 

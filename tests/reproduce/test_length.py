@@ -8,11 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from saccade.cli.main import app
-from saccade.data.tasks.strings import NUM_TOKENS, random_strings, reversal_batch
 from saccade.engines.torch import TorchEngine
 from saccade.reproduce import length
 from saccade.reproduce.claim import learn
 from saccade.reproduce.finding import Finding
+from saccade.reproduce.strings import NUM_TOKENS, random_strings, reversal_batch
 from saccade.text.tokenizer import EOS
 
 

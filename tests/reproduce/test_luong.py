@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from saccade.data.tasks.numbers import named, split
 from saccade.engines.engine import Traced
 from saccade.reproduce import luong
 from saccade.reproduce.claim import Trained
 from saccade.reproduce.luong import CONTESTANTS
+from saccade.reproduce.numbers import named, split
 from saccade.search.hypothesis import Hypothesis
 from saccade.trace.trace import Layer
 

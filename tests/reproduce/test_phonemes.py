@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from saccade.data.tasks import phonemes as task
-from saccade.data.tasks.phonemes import SpokenWord, spoken_words
 from saccade.reproduce import phonemes
+from saccade.reproduce import spoken_words as task
 from saccade.reproduce.claim import Trained
 from saccade.reproduce.phonemes import CONTESTANTS, FIXED, RECURRENT, TRANSFORMER
+from saccade.reproduce.spoken_words import SpokenWord, spoken_words
 from saccade.search.hypothesis import Hypothesis
 
 DOG, OX = SpokenWord("dog", ("D", "AO", "G")), SpokenWord("ox", ("AA", "K", "S"))

@@ -65,7 +65,7 @@ def test_the_table_and_the_plot(tmp_path: Path):
 
 
 def test_every_contestant_is_trained_and_measured(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("saccade.lessons.points.NUM_TESTED", 8)
+    monkeypatch.setattr("saccade.tasks.pointing.task.NUM_TESTED", 8)
     small = {
         name: replace(
             contest,

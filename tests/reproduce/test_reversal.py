@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from saccade.data.tasks.strings import NUM_TOKENS
 from saccade.engines.torch import TorchEngine
 from saccade.models.build import build
 from saccade.reproduce import reversal
 from saccade.reproduce.reversal import CONTESTANTS, LENGTHS
+from saccade.reproduce.strings import NUM_TOKENS
 from saccade.search.hypothesis import Hypothesis
 
 

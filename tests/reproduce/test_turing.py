@@ -5,10 +5,10 @@ from types import ModuleType
 
 import pytest
 
-from saccade.data.tasks.episodes_settings import CopySettings, RecallSettings
-from saccade.models.turing_settings import LstmSettings, TuringSettings
 from saccade.reproduce import episodes, recall, turing
 from saccade.reproduce.episodes import Contestant
+from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
+from saccade.tasks.memory.settings import CopySettings, RecallSettings
 
 SMALL = TuringSettings(d_controller=6, rows=24, d_row=4)
 

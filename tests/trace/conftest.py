@@ -1,7 +1,6 @@
-"""Traces as a model might have left them, made without one, and a browser to look at them."""
+"""Traces as a model might have left them, made without one, and pages of them in a browser."""
 
 import base64
-import shutil
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -11,16 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-
-CHROMIUM = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 READING = "willReadFrequently"  # advice that a test gets for reading a canvas
 
@@ -113,17 +102,10 @@ def caption_trace() -> Callable[..., object]:
     return make
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """The system's Chromium. Of a module, not of the session: while it runs, no other event loop can."""
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("needs Chromium: apt-get install chromium")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(executable_path=chromium, args=CHROMIUM)
-        yield started
-        started.close()
+@pytest.fixture(params=["only_dejavu", "system_fonts"])
+def fonts(request: pytest.FixtureRequest) -> None:
+    """Once with the one font that is always there, which draws boxes for many scripts, and once with fonts of all."""
+    request.getfixturevalue(request.param)
 
 
 @pytest.fixture

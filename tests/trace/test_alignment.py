@@ -1,6 +1,7 @@
 """Links read off weights: arg-max, threshold, two directions made one; weights between words."""
 
 from itertools import pairwise
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -9,14 +10,13 @@ from hypothesis import strategies as st
 
 from saccade.errors import SaccadeError
 from saccade.trace.alignment import (
-    METHODS,
+    Method,
     Reading,
     balanced,
     between_words,
     flipped,
     links,
     links_above,
-    links_between_words,
     parse_heads,
     readings,
     shares,
@@ -79,7 +79,7 @@ def test_without_agreement_only_the_last_step_of_growing_finds_anything():
 
 @given(pairs, pairs)
 def test_each_method_finds_all_that_a_stricter_one_finds(forward: set, backward: set):
-    found = [set(symmetrise(forward, backward, method)) for method in METHODS]
+    found = [set(symmetrise(forward, backward, method)) for method in get_args(Method)]
     assert all(strict <= loose for strict, loose in pairwise(found))
 
 
@@ -93,7 +93,7 @@ def test_what_both_or_either_say_does_not_depend_on_which_is_forward(forward: se
 
 @given(pairs)
 def test_two_directions_that_agree_are_left_alone(both: set):
-    assert all(symmetrise(both, both, method) == sorted(both) for method in METHODS)
+    assert all(symmetrise(both, both, method) == sorted(both) for method in get_args(Method))
     assert flipped(flipped(both)) == sorted(both)
 
 
@@ -187,8 +187,3 @@ def test_balance_by_hand():
     matrix = np.array([[0.4, 0.0, 0.6], [0.1, 0.0, 0.9]])
     assert balanced(matrix) == pytest.approx(np.array([[0.8, 0, 0.4], [0.2, 0, 0.6]]))
     assert (links(matrix), links(balanced(matrix))) == ([(2, 0), (2, 1)], [(0, 0), (2, 1)])
-
-
-def test_words_are_linked_if_any_of_their_tokens_are():
-    source, target = np.array([[1.0, 0], [1, 0], [0, 1]]), np.array([[1.0, 0], [0.5, 0.5], [0, 0]])
-    assert links_between_words([(0, 0), (1, 0), (2, 1), (0, 2)], source, target) == [(0, 0), (1, 0), (1, 1)]

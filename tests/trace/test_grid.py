@@ -11,6 +11,8 @@ from saccade.trace.grid import PALETTE, head_grid
 from saccade.trace.png import png
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
 
+pytestmark = pytest.mark.usefixtures("only_dejavu")
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 

@@ -50,6 +50,7 @@ def test_the_image_is_stored_once():
     assert overlay(many).count(RED.image.data) == 1
 
 
+@pytest.mark.usefixtures("only_dejavu")
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
 def test_what_is_looked_at_is_bright_and_the_rest_dark(kind):
     trace = caption(["x"], [at(0)], Picture(2, 3, address((255, 0, 0), kind)))
@@ -120,6 +121,8 @@ def test_enlarged_weights_are_smooth_and_keep_their_place():
     assert not enlarge(np.zeros((2, 2))).any()
 
 
+@pytest.mark.filterwarnings("ignore:No font on this machine")
+@pytest.mark.usefixtures("fonts")
 def test_a_sheet_of_many_long_words_stays_inside():
     words = ["▁" + "Donaudampfschifffahrt" * 3, "北京大学" * 6, *"abcdefghijk"]
     text = overlay(caption(words, [at(0, 8)] * len(words), Picture(8, 1, address((9, 9, 9)))))

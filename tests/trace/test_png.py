@@ -1,11 +1,10 @@
 import io
 import sys
 import types
-import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -15,8 +14,6 @@ from saccade.trace.svg import svg
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
 
 SQUARE = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"><rect x="10" width="10" height="30"/></svg>'
-SELDOM = ["\U00010fb0", "\U00016a70", "\U0001e2c0", "\U00016a40"]
-"""Letters of scripts that few machines have fonts for."""
 
 
 def trace(source, target):
@@ -36,32 +33,39 @@ def test_a_picture_has_as_many_pixels_as_asked_for(scale):
     assert found[:, : int(10 * scale), 3].max() == 0
 
 
+@pytest.mark.usefixtures("only_dejavu")
 def test_what_is_written_is_drawn():
     picture = pixels(png(svg(trace(["▁the", "dog"], ["▁der", "Hund"]), title="The dog"), 2))
     title = picture[30:90, 30:300, :3]
     assert (title.min(axis=2) < 100).sum() > 200
 
 
+@pytest.mark.usefixtures("system_fonts")
 @pytest.mark.parametrize("character", ["中", "の", "한", "م", "ש", "न", "ไ", "😀"])
 def test_scripts_are_drawn_where_a_font_has_them(character):
     picture = svg(trace([character], ["x"]))
-    with warnings.catch_warnings(record=True) as problems:
-        warnings.simplefilter("always")
-        drawn = png(picture)
-    if problems:
-        pytest.skip("no font of this machine has this script")
+    drawn = png(picture)
     assert drawn != png(picture.replace(character, "\u0378")), "it is no box"
 
 
-def test_a_missing_font_is_told():
-    for letter in SELDOM:
-        with warnings.catch_warnings(record=True) as problems:
-            warnings.simplefilter("always")
-            png(svg(trace([letter, "a", "b"], ["c"])))
-        if problems:
-            assert str(problems[0].message).startswith(f"No font of this machine has {letter} and what else is written")
-            return
-    pytest.skip("this machine has fonts for the most seldom scripts")
+@pytest.mark.usefixtures("only_dejavu")
+def test_a_missing_script_is_named_with_the_remedy():
+    picture = svg(trace(["北京", "の", "a"], ["c"]))
+    with pytest.warns(UserWarning, match=r"has 北の or .*apt-get install fonts-noto-core fonts-noto-cjk"):
+        assert png(picture).startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("no_fonts")
+@pytest.mark.parametrize("written", ["A dog", "7", "北京"])
+def test_without_any_font_a_picture_with_labels_is_refused_with_the_remedy(written):
+    labelled = SQUARE.replace("</svg>", f"<text>{written}</text></svg>")
+    with pytest.raises(SaccadeError, match=r"apt-get install fonts-noto-core fonts-noto-cjk.*SVG"):
+        png(labelled)
+
+
+@pytest.mark.usefixtures("no_fonts")
+def test_without_any_font_a_picture_without_labels_is_drawn():
+    assert png(SQUARE).startswith(b"\x89PNG")
 
 
 def test_a_missing_renderer_is_told(monkeypatch):
@@ -89,8 +93,9 @@ def test_a_failing_renderer_is_an_error_of_ours():
         _draw(types.SimpleNamespace(svg_to_bytes=fail), SQUARE, 1)
 
 
-@settings(max_examples=15)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=6))
-@pytest.mark.filterwarnings("ignore:No font of this machine")
+@pytest.mark.usefixtures("fonts")
+@pytest.mark.filterwarnings("ignore:No font on this machine")
 def test_any_tokens_can_be_drawn(tokens):
     assert png(svg(trace(tokens, ["▁" + token for token in tokens])), 1).startswith(b"\x89PNG")

@@ -1,7 +1,6 @@
 import io
 import math
 import re
-import warnings
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -174,12 +173,12 @@ def test_whatever_the_tokens_it_is_xml_and_nothing_lies_outside(source, target, 
         (["▁👨‍👩‍👧‍👦👍🏽🇩🇪", "▁مرحبا"], ["▁नमस्ते" * 3, "e\u0301" * 30]),
     ],
 )
+@pytest.mark.filterwarnings("ignore:No font on this machine")
+@pytest.mark.usefixtures("fonts")
 def test_nothing_lies_outside_and_nothing_is_cut(source, target):
     trace = one_layer(source, target)
     assert_nothing_lies_outside(draw(trace, title="A title of some length"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a box of a missing font is as good here
-        pixels = np.asarray(Image.open(io.BytesIO(png(svg(trace, title="A title of some length"), 1))).convert("L"))
+    pixels = np.asarray(Image.open(io.BytesIO(png(svg(trace, title="A title of some length"), 1))).convert("L"))
     border = np.concatenate(
         [pixels[:12].ravel(), pixels[-12:].ravel(), pixels[:, :12].ravel(), pixels[:, -12:].ravel()]
     )

@@ -21,28 +21,30 @@ from saccade.engines.torch import TorchEngine
 from saccade.models.build import Model, build
 from saccade.models.settings import TransformerSettings
 from saccade.search.settings import SearchSettings
-from saccade.training.estimate import estimate, peak_bytes
+from saccade.tasks.translation.loss import TranslationLoss
+from saccade.tasks.translation.settings import TranslationTrainingSettings
+from saccade.training.estimate import measure_needs, peak_bytes
 from saccade.training.learner import Learner
-from saccade.training.lesson import Validation
 from saccade.training.loop import Training
 from saccade.training.run import Run
-from saccade.training.settings import TrainingSettings
+from saccade.training.task import Validation
 
 VOCABULARY, BATCH_TOKENS = 8000, 500
 MODEL = TransformerSettings(layers=1, d_model=64, d_feedforward=128, num_heads=2, norm="pre")
-TRAINING = TrainingSettings(batch_tokens=BATCH_TOKENS, threads=2, device="cpu", updates=40)
+TRAINING = TranslationTrainingSettings(batch_tokens=BATCH_TOKENS, threads=2, device="cpu", updates=40)
 
 
 class Noise:
     """Random tokens in batches of any width."""
 
-    digest, batches_per_epoch = "", 1000
+    digest, batches_per_epoch, d_model = "", 1000, MODEL.d_model
 
     def build(self) -> Model:
         return build(MODEL, VOCABULARY, VOCABULARY)
 
     def learner(self, model: Model) -> Learner:
-        return Learner(model, TRAINING, None)
+        loss = TranslationLoss(model, TRAINING, None)
+        return Learner(model, loss, loss.baseline)
 
     def is_divisible(self, model: Model) -> bool:
         return True
@@ -77,15 +79,15 @@ def training() -> Training:
 
 def main(what: str) -> None:
     if what == "estimate":
-        told = estimate(training()).peak_bytes
+        told = measure_needs(training()).peak_bytes
         assert told is not None
         print(told // 2**20)
         return
     learning = training()
-    batches = learning._batches(Position())
+    batches = learning.batches(Position())
     for _ in range(2):
         for _ in range(12):
-            learning._update(batches)
+            learning.update(batches)
         print(resident())
         learning.measure(learning.parameters())
     peak = peak_bytes()

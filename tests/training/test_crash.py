@@ -14,7 +14,7 @@ from tests.conftest import Ended
 from tests.training import crash, toy
 from tests.training.crash import Moment
 
-from saccade import recipe as recipes
+from saccade import Recipe
 from saccade.data.prepare import Prepared
 from saccade.directory import ModelDirectory
 from saccade.training import checkpoint
@@ -46,7 +46,7 @@ def half(tmp_path_factory: pytest.TempPathFactory, recipe: Path, undisturbed: Pa
     run = tmp_path_factory.mktemp("half") / "run"
     shutil.copytree(undisturbed / "corpus", run / "corpus")
     with pytest.raises(toy.Crash):
-        toy.fit(recipes.load(recipe, [f"run={run}"]), Prepared.open(run / "corpus"), toy.Recorder(at={30: toy.crash}))
+        toy.fit(Recipe.load(recipe, [f"run={run}"]), Prepared.open(run / "corpus"), toy.Recorder(at={30: toy.crash}))
     return run
 
 

@@ -23,15 +23,15 @@ from saccade.data.sampler import Position
 from saccade.directory import ModelDirectory
 from saccade.engines.torch import TorchEngine
 from saccade.errors import CheckpointError, DataError, ModelError, SettingsError, TrainingError
-from saccade.lessons.pairs import Pairs
 from saccade.models.settings import ConvolutionalSettings, ModelSettings
 from saccade.protocol import Learned
 from saccade.search.settings import SearchSettings
-from saccade.training import checkpoint, learner
-from saccade.training.lesson import Validation
+from saccade.tasks.translation.task import TranslationTask
+from saccade.training import checkpoint
 from saccade.training.loop import Training
 from saccade.training.reinforce import reinforce
 from saccade.training.run import Run
+from saccade.training.task import Validation
 
 
 @pytest.fixture(scope="module")
@@ -175,13 +175,13 @@ def test_the_baseline_begins_as_the_first_mean_and_moves_by_a_tenth(
         assert shares == {"reward": 0.3, "entropy": 0.01}
         return reinforce(learned, mask, given, baseline, **shares)
 
-    monkeypatch.setattr(learner, "reinforce", noting)
+    monkeypatch.setattr("saccade.tasks.translation.loss.reinforce", noting)
     attention = replace(toy.HARD.attention, reward=0.3, entropy=0.01)
     recipe = toy.recipe(tmp_path / "run", prepared, model=replace(toy.HARD, attention=attention), accumulate=2)
-    training = Training(Run(recipe.run, recipe), Pairs(recipe, prepared))
-    batches = training._batches(Position())
+    training = Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared))
+    batches = training.batches(Position())
     for _ in range(2):  # of two batches each
-        training._update(batches)
+        training.update(batches)
     first, second, third, fourth = rewards
     after = [first, 0.9 * first + 0.1 * second]
     after += [0.9 * after[1] + 0.1 * third]
@@ -195,8 +195,8 @@ def test_what_is_rewarded_moves_the_score(prepared: Prepared, tmp_path: Path):
     for reward in (0.0, 0.5):
         attention = replace(toy.HARD.attention, sampling=1.0, reward=reward, entropy=0.0)
         recipe = toy.recipe(tmp_path / "run", prepared, model=replace(toy.HARD, attention=attention), clip_norm=0.0)
-        training = Training(Run(recipe.run, recipe), Pairs(recipe, prepared))
-        training._update(training._batches(Position()))
+        training = Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared))
+        training.update(training.batches(Position()))
         gradients[reward] = training.model.decoder.cross_attention.score.of_key.weight.grad
     assert not gradients[0.0].any()
     assert bool(gradients[0.5].any())
@@ -316,9 +316,9 @@ def test_two_batches_accumulated_are_one_of_both(prepared: Prepared, tmp_path: P
     for accumulate, cut in parts.items():
         quiet = replace(toy.MODEL, dropout=0.0)
         recipe = toy.recipe(tmp_path / "run", prepared, model=quiet, accumulate=accumulate, clip_norm=0.5)
-        training = Training(Run(recipe.run, recipe), Pairs(recipe, prepared))
+        training = Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared))
         training.model.double()
-        training._update(
+        training.update(
             Loaded(Position(0, number), part, collate(*prepared.train.batch(part)))
             for number, part in enumerate(cut, start=1)
         )
@@ -333,24 +333,24 @@ def test_two_batches_accumulated_are_one_of_both(prepared: Prepared, tmp_path: P
 @pytest.mark.parametrize("clip_norm", [0.0, 0.01])
 def test_large_gradients_are_clipped(clip_norm: float, prepared: Prepared, tmp_path: Path):
     recipe = toy.recipe(tmp_path / "run", prepared, clip_norm=clip_norm)
-    training = Training(Run(recipe.run, recipe), Pairs(recipe, prepared))
-    training._update(training._batches(Position()))
+    training = Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared))
+    training.update(training.batches(Position()))
     squares = sum(parameter.grad.square().sum().item() for parameter in training.model.parameters())
     assert squares**0.5 == pytest.approx(0.01, rel=1e-3) if clip_norm else squares**0.5 > 0.1
 
 
 def batch_with(training: Training, row: int, update: int) -> list[str]:
     """The places of the batch of this update, which must hold this example."""
-    batch = training.lesson.sampler().epoch(0)[update - 1].tolist()
+    batch = training.task.sampler().epoch(0)[update - 1].tolist()
     assert row in batch
-    return [training.lesson.place(each) for each in batch]
+    return [training.task.place(each) for each in batch]
 
 
 @pytest.mark.parametrize("times", [math.inf, 1e38], ids=["loss", "gradients"])
 def test_an_update_that_is_not_finite_is_left_out_and_named(times: float, prepared: Prepared, tmp_path: Path):
     recipe = toy.recipe(tmp_path / "run", prepared, updates=8, log_every=1)
-    training = Training(Run.open(recipe), Pairs(recipe, prepared), recorder := Recorder())
-    row = int(training.lesson.sampler().epoch(0)[4][3])
+    training = Training(Run.open(recipe), TranslationTask(recipe, prepared), recorder := Recorder())
+    row = int(training.task.sampler().epoch(0)[4][3])
     with toy.poisoned(prepared, row, times=times):
         ended = training.fit()
     assert recorder.places == {5: batch_with(training, row, 5)}
@@ -358,24 +358,24 @@ def test_an_update_that_is_not_finite_is_left_out_and_named(times: float, prepar
     assert (ended.progress.update, ended.progress.skipped) == (8, 1)
     assert {state["step"].item() for state in training.optimizer.state.values()} == {7}
     assert all(parameter.isfinite().all() for parameter in training.model.parameters())
-    lost = sum(len(prepared.train[int(row)][1]) + 1 for row in training.lesson.sampler().epoch(0)[4])
+    lost = sum(len(prepared.train[int(row)][1]) + 1 for row in training.task.sampler().epoch(0)[4])
     learned = sum(
-        len(prepared.train[int(row)][1]) + 1 for batch in training.lesson.sampler().epoch(0)[:8] for row in batch
+        len(prepared.train[int(row)][1]) + 1 for batch in training.task.sampler().epoch(0)[:8] for row in batch
     )
     assert ended.progress.tokens == learned - lost
 
 
 def test_a_left_out_update_changes_nothing_but_the_count(prepared: Prepared, tmp_path: Path):
     recipe = toy.recipe(tmp_path / "run", prepared)
-    training = Training(Run(recipe.run, recipe), Pairs(recipe, prepared))
-    batches = training._batches(Position())
-    training._update(batches)
+    training = Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared))
+    batches = training.batches(Position())
+    training.update(batches)
     before = (
         toy.bits(checkpoint.parameters(training.model)),
         toy.bits(checkpoint._moments(training.model, training.optimizer)),
     )
-    with toy.poisoned(prepared, *training.lesson.sampler().epoch(0)[1].tolist()):
-        training._update(batches)
+    with toy.poisoned(prepared, *training.task.sampler().epoch(0)[1].tolist()):
+        training.update(batches)
     after = (
         toy.bits(checkpoint.parameters(training.model)),
         toy.bits(checkpoint._moments(training.model, training.optimizer)),
@@ -386,10 +386,10 @@ def test_a_left_out_update_changes_nothing_but_the_count(prepared: Prepared, tmp
 
 def test_only_the_batch_that_is_not_finite_is_named(prepared: Prepared, tmp_path: Path):
     recipe = toy.recipe(tmp_path / "run", prepared, accumulate=3)
-    training = Training(Run(recipe.run, recipe), Pairs(recipe, prepared), recorder := Recorder())
-    rows = training.lesson.sampler().epoch(0)[1].tolist()
+    training = Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared), recorder := Recorder())
+    rows = training.task.sampler().epoch(0)[1].tolist()
     with toy.poisoned(prepared, rows[0]):
-        training._update(training._batches(Position()))
+        training._note(training.update(training.batches(Position())))
     assert recorder.places == {1: [prepared.train.place(row) for row in rows]}
 
 
@@ -398,7 +398,7 @@ def test_resumed_over_left_out_updates_is_uninterrupted(model: ModelSettings, pr
     """Left out are updates 5, 11 and 14; checkpoints stand at 6, 12 and 18."""
     for name, stops in {"whole": {}, "stopped": {9: crash, 13: signalled(signal.SIGINT), 17: crash}}.items():
         recipe = toy.recipe(tmp_path / name, prepared, model=model)
-        epoch = Training(Run(recipe.run, recipe), Pairs(recipe, prepared)).lesson.sampler().epoch(0)
+        epoch = Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared)).task.sampler().epoch(0)
         with toy.poisoned(prepared, *(int(epoch[update - 1][0]) for update in (5, 11, 14))):
             for update, act in stops.items():
                 with pytest.raises(Crash) if act is crash else nullcontext():
@@ -411,7 +411,7 @@ def test_a_checkpoint_before_the_first_sound_update_can_be_gone_on_with(prepared
     """Then the optimizer has nothing to remember yet."""
     for name, stops in {"whole": {}, "stopped": {1: signalled(signal.SIGINT)}}.items():
         recipe = toy.recipe(tmp_path / name, prepared, updates=4)
-        row = int(Training(Run(recipe.run, recipe), Pairs(recipe, prepared)).lesson.sampler().epoch(0)[0][0])
+        row = int(Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared)).task.sampler().epoch(0)[0][0])
         with toy.poisoned(prepared, row):
             for update, act in stops.items():
                 toy.fit(recipe, prepared, Recorder(at={update: act}))
@@ -422,7 +422,7 @@ def test_a_checkpoint_before_the_first_sound_update_can_be_gone_on_with(prepared
 def test_too_many_left_out_in_a_row_stop_the_run(prepared: Prepared, tmp_path: Path):
     """4 is left out, then 8, 9 and 10: the checkpoint of update 6 stands."""
     recipe = toy.recipe(tmp_path / "run", prepared, max_skipped=3)
-    epoch = Training(Run(recipe.run, recipe), Pairs(recipe, prepared)).lesson.sampler().epoch(0)
+    epoch = Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared)).task.sampler().epoch(0)
     recorder = Recorder()
     with (
         toy.poisoned(prepared, *(int(epoch[update - 1][0]) for update in (4, 8, 9, 10))),
@@ -443,9 +443,9 @@ def test_bfloat16_is_the_same_but_for_rounding(model: ModelSettings, prepared: P
     losses = {}
     for precision in ("float32", "bfloat16"):
         recipe = toy.recipe(tmp_path / "run", prepared, model=model, precision=precision, learning_rate=1e-3)
-        training = Training(Run(recipe.run, recipe), Pairs(recipe, prepared))
-        batches = training._batches(Position())
-        losses[precision] = [training._update(batches)[0] for _ in range(4)]
+        training = Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared))
+        batches = training.batches(Position())
+        losses[precision] = [training.update(batches).loss for _ in range(4)]
         assert {parameter.dtype for parameter in training.model.parameters()} == {torch.float32}
     assert losses["bfloat16"] == pytest.approx(losses["float32"], rel=2e-3)
     assert losses["bfloat16"] != losses["float32"]
@@ -472,8 +472,8 @@ def test_patience_ends_a_run_early(prepared: Prepared, tmp_path: Path):
     """Validations at 2, 4, 6, …; the best is that of 4, and two without a better one are too many."""
     bleus = {2: 1.0, 4: 5.0, 6: 4.0, 8: 4.5}
     recipe = toy.recipe(tmp_path / "run", prepared, patience=2, validate_every=2, average=0)
-    training = Training(Run.open(recipe), Pairs(recipe, prepared))
-    training.lesson.validate = lambda model, update: Validation(update, 1.0, bleus[update], ("", ""))  # type: ignore[assignment]
+    training = Training(Run.open(recipe), TranslationTask(recipe, prepared))
+    training.task.validate = lambda model, update: Validation(update, 1.0, bleus[update], ("", ""))  # type: ignore[assignment]
     ended = training.fit()
     assert not ended.interrupted
     assert ended.progress.update == 8
@@ -489,8 +489,8 @@ def test_the_best_model_is_kept_not_the_last(prepared: Prepared, tmp_path: Path)
     recipe = toy.recipe(tmp_path / "run", prepared, best_by="loss", validate_every=2, updates=8, average=0)
     kept: dict[str, bytes] = {}
     keep = Recorder(at={4: lambda: kept.update(toy.bits(checkpoint.parameters(training.model)))})
-    training = Training(Run.open(recipe), Pairs(recipe, prepared), keep)
-    training.lesson.validate = lambda model, update: Validation(update, losses[update], 0.0, ("", ""))  # type: ignore[assignment]
+    training = Training(Run.open(recipe), TranslationTask(recipe, prepared), keep)
+    training.task.validate = lambda model, update: Validation(update, losses[update], 0.0, ("", ""))  # type: ignore[assignment]
     assert training.fit().progress.best_update == 4
     assert toy.bits(ModelDirectory.open(recipe.run).parameters()) == kept
 
@@ -499,17 +499,17 @@ def test_the_best_checkpoint_is_kept_to_go_on_from(prepared: Prepared, tmp_path:
     losses = {2: 3.0, 4: 1.0, 6: 2.0, 8: 2.5}
     often = {"validate_every": 2, "checkpoint_every": 2}
     recipe = toy.recipe(tmp_path / "run", prepared, best_by="loss", updates=8, average=0, **often)
-    training = Training(Run.open(recipe), Pairs(recipe, prepared))
-    training.lesson.validate = lambda model, update: Validation(update, losses[update], 0.0, ("", ""))  # type: ignore[assignment]
+    training = Training(Run.open(recipe), TranslationTask(recipe, prepared))
+    training.task.validate = lambda model, update: Validation(update, losses[update], 0.0, ("", ""))  # type: ignore[assignment]
     training.fit()
     assert checkpoints(recipe.run) == [8, 4]
 
 
 def test_a_trial_leaves_nothing_behind(prepared: Prepared, tmp_path: Path):
     recipe = toy.recipe(tmp_path / "run", prepared)
-    training = Training(Run(recipe.run, recipe), Pairs(recipe, prepared))
-    assert training.trial(list(islice(training.lesson.batches(Position(), 0, 1), 2))) > 0
-    assert training.lesson.batches_per_epoch > 1
+    training = Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared))
+    assert training.trial(list(islice(training.batches(Position()), 2))) > 0
+    assert training.task.batches_per_epoch > 1
     assert not recipe.run.exists()
 
 
@@ -522,14 +522,14 @@ def test_another_corpus_is_refused(prepared: Prepared, tmp_path: Path):
 
 def test_a_validation_set_is_needed(prepared: Prepared, tmp_path: Path):
     with pytest.raises(DataError, match=r"data\.hold_out"):
-        Pairs(toy.recipe(tmp_path, prepared), replace(prepared, valid_examples=[]))
+        TranslationTask(toy.recipe(tmp_path, prepared), replace(prepared, valid_examples=[]))
 
 
 def test_a_warm_start_begins_with_the_parameters_of_another_run(
     whole: tuple[Path, Recorder], prepared: Prepared, tmp_path: Path
 ):
     recipe = toy.recipe(tmp_path / "run", prepared, warm_start=whole[0])
-    training = Training(Run(recipe.run, recipe), Pairs(recipe, prepared))
+    training = Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared))
     found = toy.bits(checkpoint.parameters(training.model))
     assert found == toy.bits(ModelDirectory.open(whole[0]).parameters())
     assert training.progress.update == 0
@@ -539,12 +539,16 @@ def test_a_warm_start_with_other_tokenizers_is_refused(whole: tuple[Path, Record
     other = toy.prepared(tmp_path / "other", letters="ghijkl")
     recipe = toy.recipe(tmp_path / "run", other, warm_start=whole[0])
     with pytest.raises(ModelError, match="warm start needs the tokenizers"):
-        Training(Run(recipe.run, recipe), Pairs(recipe, other))
+        Training(Run(recipe.run, recipe), TranslationTask(recipe, other))
 
 
 def test_a_warm_start_of_another_make_is_refused(whole: tuple[Path, Recorder], prepared: Prepared, tmp_path: Path):
     recipe = toy.recipe(tmp_path / "run", prepared, warm_start=whole[0])
     deeper = replace(recipe, model=replace(recipe.model, layers=recipe.model.layers + 1, dropout=0.5))
     with pytest.raises(SettingsError, match=r"needs the \[model\] settings of") as refused:
-        Training(Run(deeper.run, deeper), Pairs(deeper, prepared))
-    assert [problem.partition(":")[0] for problem in refused.value.problems] == ["model.layers"]
+        Training(Run(deeper.run, deeper), TranslationTask(deeper, prepared))
+    assert [problem.partition(":")[0] for problem in refused.value.problems] == [
+        "model.layers",
+        "Copy this into the recipe",
+    ]
+    assert f"layers = {recipe.model.layers}\n" in refused.value.problems[-1]

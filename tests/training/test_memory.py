@@ -9,8 +9,8 @@ import pytest
 from tests.training import toy
 
 from saccade.data.sampler import Position
-from saccade.lessons.pairs import Pairs
-from saccade.training.estimate import NUM_SAMPLED, NUM_TYPICAL, estimate
+from saccade.tasks.translation.task import TranslationTask
+from saccade.training.estimate import NUM_SAMPLED, NUM_TYPICAL, measure_needs
 from saccade.training.loop import Training
 from saccade.training.run import Run
 
@@ -37,13 +37,11 @@ def test_memory_of_validation_is_released_and_the_estimate_holds():
 def test_the_estimate_tries_the_largest_batches(tmp_path: Path):
     prepared = toy.prepared(tmp_path)
     recipe = toy.recipe(tmp_path / "run", prepared)
-    training = Training(Run(recipe.run, recipe), Pairs(recipe, prepared))
+    training = Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared))
     sizes: list[int] = []
     training._learn = lambda batches, _: sizes.extend(batch.source.numel() for batch in batches) or [0.0]  # type: ignore[assignment, func-returns-value, misc]
     training._clip = lambda: 0.0  # type: ignore[method-assign]
-    estimate(training)
-    largest = max(
-        loaded.batch.source.numel() for loaded in islice(training.lesson.batches(Position(), 0, 1), NUM_SAMPLED)
-    )
+    measure_needs(training)
+    largest = max(loaded.batch.source.numel() for loaded in islice(training.batches(Position()), NUM_SAMPLED))
     assert largest in sizes[NUM_TYPICAL:]
     assert not recipe.run.exists(), "nothing is saved"

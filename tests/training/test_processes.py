@@ -23,7 +23,7 @@ from saccade.data.prepare import Prepared
 from saccade.data.sampler import Sampler
 from saccade.directory import ModelDirectory
 from saccade.engines.torch import TorchEngine
-from saccade.lessons.pairs import Pairs
+from saccade.tasks.translation.task import TranslationTask
 from saccade.training import checkpoint
 from saccade.training.loop import Training
 from saccade.training.run import Run
@@ -101,7 +101,9 @@ def test_after_all_that_it_ends_as_if_nothing_had_happened(together: Path):
 
 def test_two_processes_are_one_that_accumulates_twice_as_much(together: Path, prepared: Prepared, tmp_path: Path):
     recipe = toy.recipe(tmp_path / "run", prepared, model=toy.QUIET, learning_rate=0.3, clip_norm=0.0, accumulate=2)
-    gradients, losses, parameters = learn(Training(Run(recipe.run, recipe), Pairs(recipe, prepared)), updates=50)
+    gradients, losses, parameters = learn(
+        Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared)), updates=50
+    )
     assert losses[-1] < losses[0] - 0.2, "it has learned something"
     for name, found in load_file(together / "descent/gradients.safetensors").items():
         assert np.linalg.norm(found - gradients[name]) < 1e-5 * np.linalg.norm(gradients[name]) + 1e-9, name

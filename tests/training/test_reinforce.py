@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from saccade.nn.hard import HardAttention
 from saccade.nn.scores import dot, general
 from saccade.protocol import Learned
-from saccade.training.reinforce import moved, reinforce
+from saccade.training.reinforce import Baseline, reinforce
 
 KEYS, D_MODEL, VOCAB = 4, 3, 5
 TARGET = (1, 3)
@@ -154,14 +154,14 @@ def test_a_baseline_leaves_the_mean_and_takes_away_most_of_the_noise(
     The variance of the gradient, over all components, is then less than a fifth of what it is without.
     """
     torch.manual_seed(2)
-    baseline = 10.0  # far off
+    baseline = Baseline(10.0)  # far off
     with torch.no_grad():
         for _ in range(60):
-            baseline = moved(baseline, model.log_prob(model.learn(COPIES).hidden))
+            baseline.compare(model.log_prob(model.learn(COPIES).hidden))
         mean = model.expected_log_prob().item()
-    assert baseline == pytest.approx(mean, abs=0.05)
+    assert baseline.value == pytest.approx(mean, abs=0.05)
 
-    with_baseline = estimates(model, own(baseline), seed=3)
+    with_baseline = estimates(model, own(baseline.value), seed=3)
     assert errors(with_baseline, exact).max() < ERRORS
     assert with_baseline.var(dim=0).sum() < without_baseline.var(dim=0).sum() / 5
 
@@ -215,9 +215,7 @@ def test_the_gradient_of_the_reward_by_hand():
 
 def test_the_baseline_moves_by_a_tenth():
     """It begins as the mean of the first batch, (-1 - 3) / 2 = -2; then 0.9 · -2 + 0.1 · -5 = -2.3, and so on."""
-    first = moved(None, torch.tensor([-1.0, -3.0]))
-    assert first == -2.0
-    second = moved(first, torch.tensor([-4.0, -6.0, -5.0]))
-    assert second == pytest.approx(-2.3)
-    assert moved(second, torch.tensor([0.0])) == pytest.approx(-2.07)
-    assert isinstance(second, float)
+    baseline = Baseline()
+    batches = [[-1.0, -3.0], [-4.0, -6.0, -5.0], [0.0], [7.0]]
+    compared = [baseline.compare(torch.tensor(rewards)) for rewards in batches]
+    assert compared == pytest.approx([-2.0, -2.0, -2.3, -2.07])

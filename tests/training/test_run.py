@@ -8,16 +8,15 @@ from tests.training import toy
 
 from saccade import settings
 from saccade.errors import SettingsError
-from saccade.recipe import Recipe
+from saccade.tasks.translation.settings import TranslationRecipe, TranslationTrainingSettings
 from saccade.training.checkpoint import Progress
 from saccade.training.metrics import Metrics
 from saccade.training.run import Run
-from saccade.training.settings import TrainingSettings
 
 
 @pytest.fixture
-def recipe(tmp_path: Path) -> Recipe:
-    return Recipe(
+def recipe(tmp_path: Path) -> TranslationRecipe:
+    return TranslationRecipe(
         run=tmp_path / "run",
         data=toy.data(tmp_path),
         tokenizer=toy.TOKENIZER,
@@ -26,18 +25,18 @@ def recipe(tmp_path: Path) -> Recipe:
     )
 
 
-def started(recipe: Recipe) -> None:
+def started(recipe: TranslationRecipe) -> None:
     """A run that has come to its first checkpoint."""
     (Run.open(recipe).checkpoints / "update-00000006").mkdir(parents=True)
 
 
-def changed(recipe: Recipe, section: str, **changes: object) -> Recipe:
+def changed(recipe: TranslationRecipe, section: str, **changes: object) -> TranslationRecipe:
     return replace(recipe, **{section: replace(getattr(recipe, section), **changes)})
 
 
-def test_the_recipe_is_kept_with_the_run(recipe: Recipe):
+def test_the_recipe_is_kept_with_the_run(recipe: TranslationRecipe):
     Run.open(recipe)
-    assert settings.load(Recipe, recipe.run / "recipe.toml") == recipe
+    assert settings.load(TranslationRecipe, recipe.run / "recipe.toml") == recipe
     assert Run.open(recipe).recipe == recipe
 
 
@@ -61,11 +60,13 @@ def test_the_recipe_is_kept_with_the_run(recipe: Recipe):
         ("search", {"beam": 7, "length_penalty": 0.6}),
     ],
 )
-def test_what_does_not_alter_the_updates_so_far_may_change(recipe: Recipe, section: str, changes: dict[str, object]):
+def test_what_does_not_alter_the_updates_so_far_may_change(
+    recipe: TranslationRecipe, section: str, changes: dict[str, object]
+):
     started(recipe)
     other = changed(recipe, section, **changes)
     assert Run.open(other).recipe == other
-    assert settings.load(Recipe, recipe.run / "recipe.toml") == other
+    assert settings.load(TranslationRecipe, recipe.run / "recipe.toml") == other
 
 
 @pytest.mark.parametrize(
@@ -81,22 +82,24 @@ def test_what_does_not_alter_the_updates_so_far_may_change(recipe: Recipe, secti
         ("data", {"max_tokens": 9}, "data.max_tokens: 128 -> 9"),
     ],
 )
-def test_what_alters_them_is_refused_by_name(recipe: Recipe, section: str, changes: dict[str, object], named: str):
+def test_what_alters_them_is_refused_by_name(
+    recipe: TranslationRecipe, section: str, changes: dict[str, object], named: str
+):
     started(recipe)
     with pytest.raises(SettingsError, match="was started with other settings") as refused:
         Run.open(changed(recipe, section, **changes))
     assert refused.value.problems == [named]
-    assert settings.load(Recipe, recipe.run / "recipe.toml") == recipe, "the run keeps its own recipe"
+    assert settings.load(TranslationRecipe, recipe.run / "recipe.toml") == recipe, "the run keeps its own recipe"
 
 
-def test_anything_may_change_before_the_first_checkpoint(recipe: Recipe):
+def test_anything_may_change_before_the_first_checkpoint(recipe: TranslationRecipe):
     Run.open(recipe)
     other = changed(recipe, "training", seed=2)
     Run.open(other)
-    assert settings.load(Recipe, recipe.run / "recipe.toml") == other
+    assert settings.load(TranslationRecipe, recipe.run / "recipe.toml") == other
 
 
-def test_every_refused_change_is_named_at_once(recipe: Recipe):
+def test_every_refused_change_is_named_at_once(recipe: TranslationRecipe):
     started(recipe)
     other = changed(changed(recipe, "training", seed=2, updates=7), "model", num_heads=4)
     with pytest.raises(SettingsError) as refused:
@@ -150,14 +153,14 @@ def test_metrics_are_also_written_for_tensorboard(tmp_path: Path):
     assert b"loss" in events.read_bytes()
 
 
-def test_a_rate_that_falls_in_a_line_binds_the_number_of_updates(recipe: Recipe):
+def test_a_rate_that_falls_in_a_line_binds_the_number_of_updates(recipe: TranslationRecipe):
     falling = changed(recipe, "training", schedule="linear")
     started(falling)
     with pytest.raises(SettingsError, match=r"training\.updates"):
         Run.open(changed(falling, "training", updates=99))
 
 
-def test_what_was_lost_between_two_names_comes_back_and_drafts_go(recipe: Recipe):
+def test_what_was_lost_between_two_names_comes_back_and_drafts_go(recipe: TranslationRecipe):
     """Killed after the old directory had stepped aside and before the new one took its place."""
     path = Run.open(recipe).path
     (path / ".model.old").mkdir()
@@ -181,4 +184,4 @@ def test_what_was_lost_between_two_names_comes_back_and_drafts_go(recipe: Recipe
 )
 def test_what_to_keep_must_be_possible(broken: dict[str, int], message: str):
     with pytest.raises(ValueError, match=f"^{message}$"):
-        TrainingSettings(**broken)
+        TranslationTrainingSettings(**broken)

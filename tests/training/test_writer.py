@@ -14,7 +14,7 @@ from saccade.errors import CheckpointError
 from saccade.training import checkpoint
 from saccade.training.checkpoint import Checkpoint, Snapshot
 from saccade.training.settings import TrainingSettings
-from saccade.training.writer import Writer
+from saccade.training.writer import CheckpointWriter
 
 SETTINGS = TrainingSettings(checkpoint_every=10, keep=2, average=0, keep_best=0)
 
@@ -40,7 +40,7 @@ def fill_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nobody_waits_for_a_checkpoint_but_who_must(tmp_path: Path, held: threading.Event):
-    writer = Writer(tmp_path, SETTINGS)
+    writer = CheckpointWriter(tmp_path, SETTINGS)
     writer.start(snapshot(10))
     writer.check()
     assert updates(tmp_path) == []
@@ -54,7 +54,7 @@ def test_nobody_waits_for_a_checkpoint_but_who_must(tmp_path: Path, held: thread
 
 
 def test_at_its_end_all_is_written(tmp_path: Path, held: threading.Event):
-    with Writer(tmp_path, SETTINGS) as writer:
+    with CheckpointWriter(tmp_path, SETTINGS) as writer:
         writer.start(snapshot(10))
         threading.Timer(0.05, held.set).start()
     assert updates(tmp_path) == [10]
@@ -62,7 +62,7 @@ def test_at_its_end_all_is_written(tmp_path: Path, held: threading.Event):
 
 def test_so_it_is_when_the_training_fails(tmp_path: Path, held: threading.Event):
     def failing() -> None:
-        with Writer(tmp_path, SETTINGS) as writer:
+        with CheckpointWriter(tmp_path, SETTINGS) as writer:
             writer.start(snapshot(10))
             threading.Timer(0.05, held.set).start()
             raise Crash
@@ -72,13 +72,18 @@ def test_so_it_is_when_the_training_fails(tmp_path: Path, held: threading.Event)
     assert updates(tmp_path) == [10]
 
 
-def ask_on(writer: Writer) -> None:
+def ask_on(writer: CheckpointWriter) -> None:
     for _ in range(10_000):
         time.sleep(0.001)
         writer.check()
 
 
-OCCASIONS = {"check": ask_on, "join": Writer.join, "start": lambda writer: writer.start(snapshot(30)), "end": id}
+OCCASIONS = {
+    "check": ask_on,
+    "join": CheckpointWriter.join,
+    "start": lambda writer: writer.start(snapshot(30)),
+    "end": id,
+}
 
 
 @pytest.mark.parametrize("occasion", OCCASIONS)
@@ -87,7 +92,7 @@ def test_what_goes_wrong_is_told_at_the_next_occasion(occasion: str, tmp_path: P
     fill_disk(monkeypatch)
 
     def failing() -> None:
-        with Writer(tmp_path, SETTINGS) as writer:
+        with CheckpointWriter(tmp_path, SETTINGS) as writer:
             writer.start(snapshot(20))
             OCCASIONS[occasion](writer)
 

@@ -18,25 +18,25 @@ from saccade.data.batch import Batch
 from saccade.data.prepare import Prepared, prepare
 from saccade.data.settings import CorpusSettings, DataSettings
 from saccade.errors import CheckpointError
-from saccade.lessons.pairs import Pairs
 from saccade.models.build import Model
 from saccade.models.settings import AttentionSettings, ModelSettings, RecurrentSettings, TransformerSettings
-from saccade.recipe import Recipe
 from saccade.search.settings import SearchSettings
+from saccade.tasks.translation.settings import TranslationRecipe, TranslationTrainingSettings
+from saccade.tasks.translation.task import TranslationTask
 from saccade.text.tokenizer import TokenizerSettings
 from saccade.training import checkpoint
 from saccade.training.checkpoint import Progress
 from saccade.training.learner import Learner
-from saccade.training.lesson import Validation
 from saccade.training.loop import Outcome, Training
+from saccade.training.reporter import Reporter
 from saccade.training.run import Run
-from saccade.training.settings import TrainingSettings
+from saccade.training.task import Validation
 
 TOKENIZER = TokenizerSettings(kind="char", vocabulary=12, byte_fallback=False)
 MODEL = TransformerSettings(layers=1, d_model=16, d_feedforward=32, num_heads=2, dropout=0.2)
 QUIET = replace(MODEL, dropout=0.0)
 HARD = RecurrentSettings(d_model=16, dropout=0.2, attention=AttentionSettings(positions="hard"))
-TRAINING = TrainingSettings(
+TRAINING = TranslationTrainingSettings(
     updates=20,
     batch_tokens=160,
     learning_rate=0.01,
@@ -67,8 +67,8 @@ def data(directory: Path) -> DataSettings:
     return DataSettings(source_language="en", target_language="en", train=(corpus,), hold_out=8)
 
 
-def recipe(run: Path, prepared: Prepared, *, model: ModelSettings = MODEL, **training: Any) -> Recipe:
-    return Recipe(
+def recipe(run: Path, prepared: Prepared, *, model: ModelSettings = MODEL, **training: Any) -> TranslationRecipe:
+    return TranslationRecipe(
         run=run,
         data=data(prepared.directory.parent),
         tokenizer=TOKENIZER,
@@ -79,7 +79,7 @@ def recipe(run: Path, prepared: Prepared, *, model: ModelSettings = MODEL, **tra
 
 
 @dataclass
-class Recorder:
+class Recorder(Reporter):
     """Notes all it is told, and may do something at an update."""
 
     at: Mapping[int, Callable[[], object]] = field(default_factory=dict)
@@ -118,8 +118,8 @@ def crash() -> None:
     raise Crash
 
 
-def fit(recipe: Recipe, prepared: Prepared, recorder: Recorder | None = None) -> Outcome:
-    return Training(Run.open(recipe), Pairs(recipe, prepared), recorder or Recorder()).fit()
+def fit(recipe: TranslationRecipe, prepared: Prepared, recorder: Recorder | None = None) -> Outcome:
+    return Training(Run.open(recipe), TranslationTask(recipe, prepared), recorder or Recorder()).fit()
 
 
 @contextmanager

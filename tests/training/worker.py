@@ -13,8 +13,8 @@ from tests.training.toy import Recorder
 
 from saccade.data.prepare import Prepared
 from saccade.data.sampler import Position
-from saccade.lessons.pairs import Pairs
-from saccade.recipe import Recipe
+from saccade.tasks.translation.settings import TranslationRecipe
+from saccade.tasks.translation.task import TranslationTask
 from saccade.training import checkpoint
 from saccade.training.loop import Training
 from saccade.training.processes import Processes, joined
@@ -27,16 +27,18 @@ def learn(training: Training, updates: int) -> tuple[checkpoint.Arrays, list[flo
     By plain gradient descent: Adam would turn the noise of gradients that should be zero into full steps.
     """
     training.optimizer = torch.optim.SGD(training.model.parameters())
-    batches = training._batches(Position())
-    losses = [training._update(batches)[0]]
+    batches = training.batches(Position())
+    losses = [training.update(batches).loss]
     gradients = {name: parameter.grad.numpy().copy() for name, parameter in training.model.named_parameters()}
-    losses += [training._update(batches)[0] for _ in range(updates - 1)]
+    losses += [training.update(batches).loss for _ in range(updates - 1)]
     return gradients, losses, checkpoint.parameters(training.model)
 
 
-def train(recipe: Recipe, prepared: Prepared, group: Processes, recorder: Recorder | None = None) -> Training:
+def train(
+    recipe: TranslationRecipe, prepared: Prepared, group: Processes, recorder: Recorder | None = None
+) -> Training:
     group.first(lambda: Run.open(recipe) and None)
-    training = Training(Run(recipe.run, recipe), Pairs(recipe, prepared), recorder, group)
+    training = Training(Run(recipe.run, recipe), TranslationTask(recipe, prepared), recorder, group)
     training.outcome = training.fit()  # type: ignore[attr-defined]
     return training
 
@@ -46,7 +48,7 @@ def main(directory: Path, group: Processes) -> None:
 
     descent = toy.recipe(directory / "descent", prepared, model=toy.QUIET, learning_rate=0.3, clip_norm=0.0)
     gradients, losses, parameters = learn(
-        Training(Run(descent.run, descent), Pairs(descent, prepared), processes=group), updates=50
+        Training(Run(descent.run, descent), TranslationTask(descent, prepared), processes=group), updates=50
     )
     if group.is_first:
         descent.run.mkdir()
@@ -68,7 +70,7 @@ def main(directory: Path, group: Processes) -> None:
 
     # One example spoils a batch of the second process.
     recipe = toy.recipe(directory / "poisoned", prepared, updates=5)
-    row = int(training.lesson.sampler().epoch(0)[2 * 3 - 1][0])
+    row = int(training.task.sampler().epoch(0)[2 * 3 - 1][0])
     with toy.poisoned(prepared, row):
         skipped = train(recipe, prepared, group, recorder := Recorder())
     assert skipped.progress.skipped == 1

@@ -1,4 +1,4 @@
-"""Joey NMT's own search over its own Transformer with our parameters: sentences of like length, a thread for each core.
+"""Joey NMT's search over its own Transformer with our parameters: batches of similar lengths, a thread for each core.
 
 Its length penalty is GNMT's and no other. It keeps no keys and values: every step reads the whole prefix again.
 """
@@ -11,15 +11,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-sys.path.append(sys.path.pop(0))  # this directory comes last, or `import joeynmt` would find this file
-sys.path.insert(0, str(Path(__file__).parents[3] / "src"))
-
 import torch
 
-from saccade.benchmark.sentences import Sentences, Side, embeddings
-from saccade.benchmark.translating import DecodePieces, batches, take_turns, with_pieces
-from saccade.benchmark.turns import Turns
-from saccade.benchmark.work import BOS, EOS, PAD, UNK
+from benchmarks.decoding.turn import DecodePieces, cut_by_length, take_turns, with_pieces
+from benchmarks.decoding.work import DecodingWork, Side, embedding_names
+from benchmarks.training.work import BOS, EOS, PAD, UNK
+from benchmarks.turns import Turns
 from saccade.models.settings import TransformerSettings
 
 SPECIALS = {"unk": UNK, "pad": PAD, "bos": BOS, "eos": EOS}
@@ -31,7 +28,7 @@ EPSILON = 1e-5
 """Of our norms; Joey NMT's would be 1e-6."""
 
 
-def decoder(work: Sentences) -> DecodePieces:
+def decoder(work: DecodingWork) -> DecodePieces:
     """Joey NMT's search."""
     from joeynmt.batch import Batch
     from joeynmt.search import search
@@ -55,22 +52,22 @@ def decoder(work: Sentences) -> DecodePieces:
             is_train=False,
         )
         longest = 2 * (len(sources[0]) - 1) + 20
-        found, _, _ = search(model, batch, longest, beam_size=beam, beam_alpha=ALPHA, min_output_length=0)
-        written = target.arrays_to_sentences(found)
+        arrays, _, _ = search(model, batch, longest, beam_size=beam, beam_alpha=ALPHA, min_output_length=0)
+        written = target.arrays_to_sentences(arrays)
         return [list(takewhile(lambda piece: piece != end, pieces)) for pieces in written]
 
     def decode(sources: list[list[str]], beam: int) -> list[list[str]]:
         torch.set_num_threads(work.threads if len(sources) > 1 else 1)
         ids = [[*map(source.lookup, pieces), eos] for pieces in sources]
-        found: dict[int, list[str]] = {}
-        for rows in batches(ids, BATCH):
-            found |= zip(rows, translate([ids[row] for row in rows], beam), strict=True)
-        return [found[row] for row in range(len(sources))]
+        translations: dict[int, list[str]] = {}
+        for rows in cut_by_length(ids, BATCH):
+            translations |= zip(rows, translate([ids[row] for row in rows], beam), strict=True)
+        return [translations[row] for row in range(len(sources))]
 
     return decode
 
 
-def vocabulary(work: Sentences, side: Side) -> Any:
+def vocabulary(work: DecodingWork, side: Side) -> Any:
     """Joey NMT's, whose specials have other ids."""
     from joeynmt.vocabulary import Vocabulary
 
@@ -80,7 +77,7 @@ def vocabulary(work: Sentences, side: Side) -> Any:
     return Vocabulary(pieces[len(SPECIALS) :], SimpleNamespace(**tokens, **ids, sep_token=None, lang_tags=[]))
 
 
-def build(work: Sentences, source: Any, target: Any) -> Any:
+def build(work: DecodingWork, source: Any, target: Any) -> Any:
     """Joey NMT's Transformer with our parameters."""
     from joeynmt.model import build_model
     from safetensors.torch import load_file
@@ -104,7 +101,7 @@ def build(work: Sentences, source: Any, target: Any) -> Any:
         "tied_softmax": size.embeddings != "separate",
     }
     model = build_model(settings, source, target)
-    theirs = dict(converted(size, load_file(work.parameters)))
+    theirs = dict(convert_parameters(size, load_file(work.parameters)))
     for stack_name in ("encoder", "decoder"):
         table = model.state_dict()[f"{stack_name}.pe.pe"]  # sines and cosines in turn; ours are sines, then cosines
         theirs[f"{stack_name}.pe.pe"] = torch.cat([table[..., 0::2], table[..., 1::2]], dim=-1)
@@ -115,10 +112,10 @@ def build(work: Sentences, source: Any, target: Any) -> Any:
     return model.eval()
 
 
-def converted(settings: TransformerSettings, ours: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def convert_parameters(settings: TransformerSettings, ours: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Our parameters by Joey NMT's names: specials in their order, and a matrix each for queries, keys and values."""
     names = {"source": "src_embed.lut", "target": "trg_embed.lut", "output": "decoder.output_layer"}
-    for what, name in embeddings(settings).items():
+    for what, name in embedding_names(settings).items():
         order = [*SPECIALS.values(), *range(len(SPECIALS), len(ours[name]))]
         yield f"{names[what]}.weight", ours[name][order]
 
@@ -155,7 +152,7 @@ def converted(settings: TransformerSettings, ours: Mapping[str, Any]) -> Iterato
 
 
 def main(directory: str) -> None:
-    turns, work = Turns(f"Joey NMT {version('joeynmt')}"), Sentences.open(Path(directory))
+    turns, work = Turns(f"Joey NMT {version('joeynmt')}"), DecodingWork.open(Path(directory))
     take_turns(turns, with_pieces(work, decoder(work)), work.sources)
 
 

@@ -1,4 +1,4 @@
-"""Marian through pymarian's Translator, with our parameters: sentences of like length, a thread for each core.
+"""Marian through pymarian's Translator, with our parameters: batches of similar lengths, a thread for each core.
 
 Marian begins with a vector of zeros where we begin with `<s>`, and its sinusoids have other frequencies than the
 paper's. Both are settled by learned positions, which hold our sinusoids and, first of the target's, our `<s>`. They and
@@ -16,22 +16,19 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-sys.path.append(sys.path.pop(0))  # this directory comes last, or `import pymarian` would find this file
-sys.path.insert(0, str(Path(__file__).parents[3] / "src"))
-
 import numpy as np
 
-from saccade.benchmark.sentences import Sentences, embeddings
-from saccade.benchmark.translating import DecodePieces, take_turns, with_pieces
-from saccade.benchmark.turns import Turns
-from saccade.benchmark.work import BOS, PAD
+from benchmarks.decoding.turn import DecodePieces, take_turns, with_pieces
+from benchmarks.decoding.work import DecodingWork, embedding_names
+from benchmarks.training.work import BOS, PAD
+from benchmarks.turns import Turns
 from saccade.models.settings import TransformerSettings
 
 Arrays = Iterator[tuple[str, np.ndarray]]
 
 BATCH = 64
 FACTOR = 3
-"""A translation has at most so many times the tokens of the longest source in its batch; Marian's own default."""
+"""A translation has at most this many times the tokens of the longest source in its batch; Marian's own default."""
 NEVER = -1e4
 """As a bias: what Marian has no word for is never written."""
 STACKS = {
@@ -46,7 +43,7 @@ WIDEN_NARROW = {
 """The two products of a feed-forward layer by its activation; Marian's gelu is not ours."""
 
 
-def decoder(work: Sentences) -> DecodePieces:
+def decoder(work: DecodingWork) -> DecodePieces:
     """pymarian's Translator, whose threads search a batch each."""
     os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # of each of Marian's own threads
     from pymarian import Translator
@@ -73,36 +70,36 @@ def decoder(work: Sentences) -> DecodePieces:
     translator = Translator(" ".join([*words, "--allow-unk", "--quiet-translation"]))
 
     def decode(sources: list[list[str]], beam: int) -> list[list[str]]:
-        found: dict[int, list[str]] = {}
-        for rows in groups(sources, BATCH * work.threads):
+        translations: dict[int, list[str]] = {}
+        for rows in group_rows(sources, BATCH * work.threads):
             lines = [" ".join(sources[row]) for row in rows]
             size = ceil(len(rows) / work.threads)
             written = translator.translate(lines, beam_size=beam, mini_batch=size)
-            found |= zip(rows, (line.split(" ") for line in written), strict=True)
-        return [found[row] for row in range(len(sources))]
+            translations |= zip(rows, (line.split(" ") for line in written), strict=True)
+        return [translations[row] for row in range(len(sources))]
 
     return decode
 
 
-def groups(sources: list[list[str]], size: int) -> Iterator[list[int]]:
-    """Rows that may be padded to each other's lengths, at most so many together."""
-    found: dict[tuple[int, bool], list[int]] = {}
+def group_rows(sources: list[list[str]], size: int) -> Iterator[list[int]]:
+    """Rows that may be padded to each other's lengths, at most `size` together."""
+    groups: dict[tuple[int, bool], list[int]] = {}
     for row, pieces in enumerate(sources):
         length = len(pieces) + 1  # with its end
-        found.setdefault((length // 4, length % 4 == 0), []).append(row)
-    for rows in found.values():
+        groups.setdefault((length // 4, length % 4 == 0), []).append(row)
+    for rows in groups.values():
         yield from (rows[start : start + size] for start in range(0, len(rows), size))
 
 
-def save(work: Sentences, file: Path, num_positions: int) -> None:
+def save(work: DecodingWork, file: Path, num_positions: int) -> None:
     """Write the model as Marian reads it."""
     from safetensors.numpy import load_file
 
     settings, ours = work.settings, load_file(work.parameters)
     if settings.activation not in WIDEN_NARROW:
         raise SystemExit(f"Marian has {' and '.join(WIDEN_NARROW)}, but this model has {settings.activation}.")
-    found = converted(settings, ours, num_positions)
-    arrays = {name: np.ascontiguousarray(values, np.float32) for name, values in found}
+    parameters = convert_parameters(settings, ours, num_positions)
+    arrays = {name: np.ascontiguousarray(values, np.float32) for name, values in parameters}
     sizes = [len(work.vocabulary("source")), len(work.vocabulary("target"))]
     text = json.dumps(config(settings, sizes)).encode() + b"\0"  # JSON is YAML, too
     np.savez(file, **arrays, **{"special:model.yml": np.frombuffer(text, np.int8)})
@@ -133,7 +130,7 @@ def config(settings: TransformerSettings, sizes: list[int]) -> dict[str, Any]:
     }
 
 
-def converted(settings: TransformerSettings, ours: Mapping[str, np.ndarray], num_positions: int) -> Arrays:
+def convert_parameters(settings: TransformerSettings, ours: Mapping[str, np.ndarray], num_positions: int) -> Arrays:
     """Our parameters by Marian's names: matrices transposed, and one each for queries, keys and values."""
     yield from tables(settings, ours, num_positions)
     attentions = {
@@ -172,7 +169,7 @@ def converted(settings: TransformerSettings, ours: Mapping[str, np.ndarray], num
 
 def tables(settings: TransformerSettings, ours: Mapping[str, np.ndarray], num_positions: int) -> Arrays:
     """Embeddings, which are not scaled where positions are learned; those positions; and the output layer."""
-    names = embeddings(settings)
+    names = embedding_names(settings)
     source, target = (ours[names[side]] * settings.d_model**0.5 for side in ("source", "target"))
     bias = ours["output_bias"].copy() if settings.output_bias else np.zeros(len(target), np.float32)
     bias[[PAD, BOS]] = NEVER
@@ -195,7 +192,7 @@ def sinusoids(num_positions: int, d_model: int) -> np.ndarray:
 
 
 def main(directory: str) -> None:
-    turns, work = Turns(f"pymarian {version('pymarian')}"), Sentences.open(Path(directory))
+    turns, work = Turns(f"pymarian {version('pymarian')}"), DecodingWork.open(Path(directory))
     take_turns(turns, with_pieces(work, decoder(work)), work.sources)
 
 

@@ -5,15 +5,12 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-sys.path.append(sys.path.pop(0))  # this directory comes last, or `import eole` would find this file
-
-from toolkit import take_turns
-
-from saccade.benchmark.work import Work
+from benchmarks.peers.train.toolkit import take_turns
+from benchmarks.training.work import TrainingWork
 
 
 def main(directory: str) -> None:
-    work = Work.open(Path(directory))
+    work = TrainingWork.open(Path(directory))
     vocabulary = work.directory / "eole.txt"
     pieces = work.pieces.read_text(encoding="utf-8").splitlines()[4:]
     vocabulary.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")

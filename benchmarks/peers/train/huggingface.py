@@ -3,19 +3,20 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "src"))
-
 import torch
 import transformers
 from transformers import MarianConfig, MarianMTModel
 
-from saccade.benchmark.plain import learn
-from saccade.benchmark.turns import Turns
-from saccade.benchmark.work import BOS, EOS, PAD, Work
+from benchmarks.training.plain import train_model
+from benchmarks.training.work import BOS, EOS, PAD, TrainingWork
+from benchmarks.turns import Turns
 
 
 def main(directory: str) -> None:
-    work, turns = Work.open(Path(directory)), Turns(f"Hugging Face MarianMT {transformers.__version__}, plain loop")
+    work, turns = (
+        TrainingWork.open(Path(directory)),
+        Turns(f"Hugging Face MarianMT {transformers.__version__}, plain loop"),
+    )
     torch.set_num_threads(work.threads)
     torch.manual_seed(1)
     size = work.model
@@ -46,7 +47,7 @@ def main(directory: str) -> None:
         mask = source != PAD
         return model(input_ids=source, attention_mask=mask, decoder_input_ids=prefix, use_cache=False).logits
 
-    learn(model, forward, work, turns)
+    train_model(model, forward, work, turns)
 
 
 if __name__ == "__main__":

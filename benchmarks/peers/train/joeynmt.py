@@ -5,13 +5,12 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from toolkit import take_turns
-
-from saccade.benchmark.work import Work
+from benchmarks.peers.train.toolkit import take_turns
+from benchmarks.training.work import TrainingWork
 
 
 def main(directory: str) -> None:
-    work = Work.open(Path(directory))
+    work = TrainingWork.open(Path(directory))
     size = work.model
     vocabulary = work.directory / "joeynmt.txt"
     specials = {"unk": "<unk>", "pad": "<pad>", "bos": "<s>", "eos": "</s>"}

@@ -4,13 +4,12 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from toolkit import take_turns
-
-from saccade.benchmark.work import Work
+from benchmarks.peers.train.toolkit import take_turns
+from benchmarks.training.work import TrainingWork
 
 
 def main(directory: str) -> None:
-    work = Work.open(Path(directory))
+    work = TrainingWork.open(Path(directory))
     vocabulary = work.directory / "marian.yml"
     pieces = ["</s>", "<unk>", *work.pieces.read_text(encoding="utf-8").splitlines()[4:]]
     quoted = (piece.replace("\\", "\\\\").replace('"', '\\"') for piece in pieces)

@@ -1,6 +1,6 @@
-"""A toolkit with a loop of its own as a contestant: every turn starts its command anew and reads the speed it tells.
+"""A toolkit with its own training command as a contestant: every turn restarts it and reads the speeds that it logs.
 
-What it needs to start and its first reports are not counted. Standard library only.
+Its start and its first reports are not counted. Standard library only.
 """
 
 import re
@@ -11,43 +11,41 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "src"))
-
-from saccade.benchmark.turns import Turns, peak
+from benchmarks.turns import Turns, peak_memory
 
 WARM_UP = 3
 """Reports that are not counted."""
 
 
-def take_turns(name: str, command: Sequence[str | Path], told: str) -> None:
-    """Race as `name`. The command reports after every update; the group of the pattern `told` is target tokens/s."""
+def take_turns(name: str, command: Sequence[str | Path], speed: str) -> None:
+    """Race as `name`. The command logs every update; the group of the pattern `speed` is target tokens/s."""
     turns = Turns(name)
     turns.ready()
     while True:
-        seconds = turns.wait()
+        request = turns.request()
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-            tokens, updates, took = measured(reports(process, told), seconds)
+            tokens, updates, seconds = measure(read_speeds(process, speed), **request)
             process.kill()
-        turns.answer(tokens=tokens, updates=updates, seconds=took, peak=peak(resource.RUSAGE_CHILDREN))
+        turns.answer(tokens=tokens, updates=updates, seconds=seconds, peak=peak_memory(resource.RUSAGE_CHILDREN))
 
 
-def reports(process: "subprocess.Popen[str]", told: str) -> Iterator[float]:
-    """The speeds as they come; all that the command says goes on to stderr, where a log is kept."""
+def read_speeds(process: "subprocess.Popen[str]", speed: str) -> Iterator[float]:
+    """The speeds as they come; the command's whole output is copied to stderr, which is a log."""
     assert process.stdout is not None
     for line in process.stdout:
         sys.stderr.write(line)
-        if found := re.search(told, line):
-            yield float(found[1].replace(",", ""))
-    raise SystemExit(f"The command ended with code {process.wait()}.")
+        if match := re.search(speed, line):
+            yield float(match[1].replace(",", ""))
+    raise SystemExit(f"The command exited with code {process.wait()}.")
 
 
-def measured(rates: Iterator[float], seconds: float) -> tuple[float, int, float]:
-    """Tokens, updates and length of a turn. What an update learned from is its speed times the time since the last."""
+def measure(rates: Iterator[float], seconds: float, tokens: float) -> tuple[float, int, float]:
+    """Tokens, updates and seconds of a turn. The tokens of an update are its speed times the time since the last."""
     for _ in range(WARM_UP):
         next(rates)
-    began = last = time.perf_counter()
-    tokens, updates = 0.0, 0
-    while not updates or last - began < seconds:
+    start = last = time.perf_counter()
+    learned, updates = 0.0, 0
+    while not updates or last - start < seconds or learned < tokens:
         rate, now = next(rates), time.perf_counter()
-        tokens, updates, last = tokens + rate * (now - last), updates + 1, now
-    return tokens, updates, last - began
+        learned, updates, last = learned + rate * (now - last), updates + 1, now
+    return learned, updates, last - start

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saccade import recipe as recipes
+import saccade
+from saccade import Recipe
 from saccade.cli.console import note, print_result
-from saccade.cli.train import fit
+from saccade.cli.train import run_training
 from saccade.errors import OutputExists, need_torch
 
 if TYPE_CHECKING:
@@ -71,21 +72,18 @@ def demo(
     """
     need_torch("`saccade demo`")
     recipe_file = write_task(directory)
-    recipe = recipes.load(recipe_file)
     note(f"The recipe is in {recipe_file}: dates as people write them, to ISO dates.")
-    if fit(recipe):
+    if run_training(Recipe.load(recipe_file)).interrupted:
         note(f"Saved the run. To resume: {shlex.join(['saccade', 'demo', '-d', str(directory)])}")
         raise typer.Exit(130)
-    from saccade.translator import load
-
-    translator = load(directory)
+    translator = saccade.load(directory)
     report_accuracy(translator)
     show_attention(translator, directory)
 
 
 def write_task(directory: Path) -> Path:
     """The demo's data and recipe, as files like any user's."""
-    from saccade.data.tasks import dates
+    from saccade.demo import dates
 
     if directory.exists() and any(directory.iterdir()) and not (directory / "data").is_dir():
         raise OutputExists(f"{directory} exists and is not a demo. Name another one with --directory.")
@@ -102,7 +100,7 @@ def write_task(directory: Path) -> Path:
 
 def report_accuracy(translator: "Translator") -> None:
     """Exact match on dates that no wording of was ever seen in training."""
-    from saccade.data.tasks import dates
+    from saccade.demo import dates
 
     held_out = dates.written_dates(NUM_TEST, seed=1, split="test")
     found = translator.translate([written.text for written in held_out])
@@ -120,7 +118,7 @@ def report_accuracy(translator: "Translator") -> None:
 def show_attention(translator: "Translator", directory: Path) -> None:
     """A handful of translations, and where the model looked for one of them."""
     from saccade.cli.view import draw
-    from saccade.data.tasks import dates
+    from saccade.demo import dates
 
     print_result("\nA handful, none of these dates seen in training:")
     examples = dates.showcase()

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.cells import cell_len
 
+import saccade
 from saccade import __version__
 from saccade.cli.console import note, print_result
 from saccade.cli.options import Beam, ComputeChoice, EngineChoice
 from saccade.cli.submissions import check_counts, check_names, lines, named, of_model
-from saccade.errors import DataError, OutputExists, need_torch
+from saccade.errors import DataError, OutputExists
 from saccade.text.formats.opening import open_text
 
 if TYPE_CHECKING:
@@ -148,18 +149,13 @@ def evaluate(
 
 def _measure(model: list[str] | None, *, as_json: bool) -> None:
     """The figures of a model that has learned a task other than translation, on data that nobody has seen."""
-    from saccade.directory import holds_task
-
-    if len(model or ()) != 1 or not holds_task(path := Path((model or [""])[0])):
+    learned = saccade.open_model(Path((model or [""])[0])) if len(model or ()) == 1 else None
+    if learned is None or isinstance(learned, saccade.Translator):
         raise typer.BadParameter(
             "translations are scored against known ones: give --reference. Only a single --model that has learned "
             "another task needs none"
         )
-    need_torch("Evaluating a model of a task")
-    from saccade.lessons.tasks import open_model
-
-    lesson, learned = open_model(path)
-    figures = lesson.evaluate(learned)
+    figures = learned.evaluate()
     if as_json:
         print_result(json.dumps(dict(figures), indent=1))
         return

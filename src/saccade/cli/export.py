@@ -5,10 +5,9 @@ from typing import Annotated, Literal
 
 import typer
 
+import saccade
 from saccade.cli.console import print_result
 from saccade.cli.options import ModelPath
-from saccade.directory import ModelDirectory
-from saccade.interop import ctranslate2, marian
 
 
 def export(
@@ -25,7 +24,7 @@ def export(
         ),
     ],
     quantize: Annotated[
-        ctranslate2.Quantization,
+        Literal["float32", "int8"],
         typer.Option("--quantize", help="ctranslate2: numbers of the parameters; int8 takes a quarter of the space."),
     ] = "float32",
 ) -> None:
@@ -37,10 +36,4 @@ def export(
     """
     if to == "marian" and quantize != "float32":
         raise typer.BadParameter("--quantize is for --to ctranslate2; the Marian layout holds float32")
-    directory = ModelDirectory.open(model)
-    match to:
-        case "ctranslate2":
-            ctranslate2.export(directory, output, quantize=quantize)
-        case "marian":
-            marian.export(directory, output)
-    print_result(str(output))
+    print_result(str(saccade.export_model(model, output, to=to, quantize=quantize)))

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+import saccade
 from saccade.cli.console import print_result
-from saccade.interop import marian
 
 
 def import_(
@@ -25,7 +25,4 @@ def import_(
 
     Example: `saccade import --from marian opus-mt-en-de en-de`
     """
-    match origin:
-        case "marian":
-            marian.import_model(path, output)
-    print_result(str(output))
+    print_result(str(saccade.import_model(path, output, origin=origin)))

@@ -1,15 +1,13 @@
 """`saccade info`: what a model is."""
 
-import hashlib
 from pathlib import Path
 from typing import Annotated
 
 import tomli_w
 import typer
 
-from saccade import settings
+import saccade
 from saccade.cli.console import print_result
-from saccade.directory import CARD, PARAMETERS, ModelDirectory, TaskDirectory, holds_task
 
 
 def info(
@@ -24,25 +22,8 @@ def info(
 
     Example: `saccade info runs/en-de`
     """
-    directory = TaskDirectory.open(model) if holds_task(model) else ModelDirectory.open(model)
-    with (directory.path / PARAMETERS).open("rb") as file:
-        checksum = hashlib.file_digest(file, "sha256").hexdigest()
-    facts = {
-        "path": str(directory.path),
-        "num_parameters": directory.num_parameters,
-        **(_vocabularies(directory) if isinstance(directory, ModelDirectory) else {}),
-        "sha256": checksum,
-    }
-    print_result(tomli_w.dumps({**facts, **settings.table(directory.description)}))
-    if (directory.path / CARD).is_file():
-        text = (directory.path / CARD).read_text(encoding="utf-8")
-        print_result("".join(f"# {line}\n" for line in text.splitlines()))
-
-
-def _vocabularies(directory: ModelDirectory) -> dict[str, int | bool]:
-    tokenizers = directory.tokenizers
-    return {
-        "source_vocabulary": len(tokenizers.source),
-        "target_vocabulary": len(tokenizers.target),
-        "shares_vocabulary": tokenizers.shares_vocabulary,
-    }
+    facts = saccade.describe_model(model)
+    card = facts.pop("card")
+    print_result(tomli_w.dumps(facts))
+    if card:
+        print_result("".join(f"# {line}\n" for line in card.splitlines()))

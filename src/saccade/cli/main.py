@@ -11,7 +11,6 @@ from typer.core import TyperGroup
 from saccade import __version__
 from saccade.cli import (
     align,
-    bench,
     demo,
     evaluate,
     export,
@@ -114,7 +113,6 @@ app.command(cls=Verb)(export.export)
 app.command("import", cls=Verb)(import_.import_)
 app.command(cls=Verb)(view.view)
 app.command(cls=Verb)(reproduce.reproduce)
-app.add_typer(bench.app, name="bench")
 
 
 def run() -> None:

@@ -1,14 +1,11 @@
 """`saccade prepare`: files in, a cleaned and encoded corpus out."""
 
-from pathlib import Path
+from rich.progress import Progress, TaskID
 
-from saccade import recipe as recipes
+import saccade
+from saccade import Recipe, Reporter
 from saccade.cli.console import bar, note, stderr, table
 from saccade.cli.options import Overrides, RecipeFile, typed
-from saccade.data.prepare import Prepared
-from saccade.data.prepare import prepare as prepare_corpus
-from saccade.directory import ModelDirectory
-from saccade.recipe import Recipe
 
 
 def prepare(recipe: RecipeFile, overrides: Overrides = None) -> None:
@@ -18,55 +15,38 @@ def prepare(recipe: RecipeFile, overrides: Overrides = None) -> None:
 
     Example: `saccade prepare recipe.toml`
     """
-    chosen = recipes.load_any(recipe, overrides or ())
-    if not isinstance(chosen, Recipe):
-        note(f"A recipe with a [task] needs no preparation. Next: {typed('train', recipe, overrides)}")
-        return
-    prepared = prepared_corpus(chosen)
-    show(prepared)
-    note(f"The corpus is in {prepared.directory}. Next: {typed('train', recipe, overrides)}")
+    display = PreparationDisplay()
+    try:
+        run = saccade.prepare(Recipe.load(recipe, overrides or ()), reporter=display)
+    finally:
+        display.close()
+    note(f"The data is ready in {run}. Next: {typed('train', recipe, overrides)}")
 
 
-def prepared_corpus(recipe: Recipe) -> Prepared:
-    """The corpus of a recipe, below its run directory; made now unless it is there already."""
-    warm_start = recipe.training.warm_start
-    reuse = ModelDirectory.open(warm_start).tokenizers if warm_start else None
-    with bar("pairs") as progress:
-        tasks = {}
+class PreparationDisplay(Reporter):
+    """Shows a bar for each stage of a preparation, and then what it came to."""
 
-        def advanced(stage: str, done: int, total: int | None) -> None:
-            if stage not in tasks:
-                tasks[stage] = progress.add_task(stage, total=None)
-                if done:
-                    note(f"continuing: {done:,} pairs were done ({stage})")
-            progress.update(tasks[stage], completed=done, total=total)
+    def __init__(self) -> None:
+        self._bar: Progress | None = None
+        self._open = bar("")
+        self._stages: dict[str, TaskID] = {}
 
-        try:
-            return prepare_corpus(
-                recipe.data,
-                recipe.tokenizer,
-                corpus_directory(recipe),
-                seed=recipe.training.seed,
-                reuse=reuse,
-                progress=advanced,
-            )
-        except KeyboardInterrupt:
-            note("What is done is kept: the same command continues.")
-            raise
+    def preparing(self, stage: str, done: int, total: int | None, unit: str) -> None:
+        if self._bar is None:
+            self._bar = self._open.__enter__()
+        if stage not in self._stages:
+            self._stages[stage] = self._bar.add_task(stage, total=None)
+            if done:
+                note(f"Resuming: {done:,} {unit} were done before ({stage}).")
+        self._bar.update(self._stages[stage], completed=done, total=total)
 
+    def prepared(self, summary: str, rows: list[tuple[str, str, str]]) -> None:
+        self.close()
+        stderr.print(table("Corpus", ("pairs", "", "the first of them"), rows))
+        note(summary)
 
-def corpus_directory(recipe: Recipe) -> Path:
-    """Where the prepared corpus of a recipe lies."""
-    return recipe.run / "corpus"
-
-
-def show(prepared: Prepared) -> None:
-    """What was read, dropped and kept, and what it amounts to."""
-    rows = [(what, f"{count:,}", example) for what, count, example in prepared.report.table()]
-    stderr.print(table("Corpus", ("pairs", "", "the first of them"), rows))
-    tokens = prepared.train.num_tokens
-    note(
-        f"{tokens[0]:,} source tokens, {tokens[1]:,} target tokens; vocabulary of {len(prepared.tokenizers.source):,}"
-        + ("" if prepared.tokenizers.shared else f" and {len(prepared.tokenizers.target):,}")
-        + f"; {len(prepared.valid_examples):,} pairs for validation"
-    )
+    def close(self) -> None:
+        """Remove the bars."""
+        if self._bar is not None:
+            self._open.__exit__(None, None, None)
+            self._bar = None

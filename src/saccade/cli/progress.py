@@ -2,25 +2,31 @@
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rich.progress import TaskID
-from torch import nn
 
 from saccade.cli.console import Bar, note, note_indented, stderr
+from saccade.cli.prepare import PreparationDisplay
 from saccade.errors import CheckpointError
-from saccade.training import checkpoint
-from saccade.training.lesson import Validation
-from saccade.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from saccade.training.checkpoint import Progress as TrainingProgress
+    from saccade.training.settings import TrainingSettings
+    from saccade.training.task import Validation
 
 SECONDS_BETWEEN_LINES = 60.0
 SECONDS_OF_RATES = 30.0
 """Rates are measured over so long, at least."""
 
 
-class Display:
+class Display(PreparationDisplay):
     """Reports a training to a person."""
 
-    def __init__(self, settings: TrainingSettings, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, settings: "TrainingSettings", clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
         self.settings, self.clock = settings, clock
         self.bar = Bar("", disable=not stderr.is_terminal)
         self.task: TaskID | None = None
@@ -30,8 +36,8 @@ class Display:
         self.loss = 0.0
         self.last_line = -SECONDS_BETWEEN_LINES
 
-    def started(self, model: nn.Module, progress: checkpoint.Progress, passed_over: list[CheckpointError]) -> None:
-        for error in passed_over:
+    def started(self, model: "nn.Module", progress: "TrainingProgress", damaged: list[CheckpointError]) -> None:
+        for error in damaged:
             note(f"warning: {error} Skipping it.")
         num_parameters = sum(parameter.numel() for parameter in model.parameters())
         note(f"{num_parameters:,} parameters, {self.settings.updates:,} updates")
@@ -45,7 +51,7 @@ class Display:
         self.task = self.bar.add_task("update", total=self.settings.updates, completed=progress.update)
         self.bar.start()
 
-    def updated(self, progress: checkpoint.Progress, loss: float, rate: float) -> None:
+    def updated(self, progress: "TrainingProgress", loss: float, rate: float) -> None:
         self.loss = loss if not self.loss else 0.98 * self.loss + 0.02 * loss
         update, seconds, tokens = self.measured_from
         elapsed = progress.seconds - seconds
@@ -63,14 +69,14 @@ class Display:
         if elapsed > SECONDS_OF_RATES:
             self.measured_from = (progress.update, progress.seconds, progress.tokens)
 
-    def skipped(self, progress: checkpoint.Progress, places: list[str]) -> None:
+    def skipped(self, progress: "TrainingProgress", places: list[str]) -> None:
         more = f" and {len(places) - 5:,} more, see metrics.jsonl" if len(places) > 5 else ""
         note(
             f"warning: Skipped update {progress.update:,}: its loss or gradients are not finite. "
             f"Its examples are {', '.join(places[:5])}{more}."
         )
 
-    def validated(self, validation: Validation, is_best: bool) -> None:
+    def validated(self, validation: "Validation", is_best: bool) -> None:
         if is_best:
             self.best = (
                 f"best loss {validation.loss:.3f}"
@@ -85,11 +91,12 @@ class Display:
         note_indented(validation.sample[0])
         note_indented(validation.sample[1], "→ ")
 
-    def averaged(self, validation: Validation, num_checkpoints: int, is_best: bool) -> None:
+    def averaged(self, validation: "Validation", num_checkpoints: int, is_best: bool) -> None:
         verdict = "kept, as it is at least as good as the best" if is_best else "not kept, as the best is better"
         note(f"Average of {num_checkpoints} checkpoints: {validation.figures}; {verdict}.")
 
     def ended(self) -> None:
+        self.close()
         self.bar.stop()
 
     def _show(self, update: int) -> None:

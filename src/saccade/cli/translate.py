@@ -139,7 +139,7 @@ def translate(
                 sys.stdout.flush()
         else:
             job = Job(
-                model=" ".join(ModelDirectory.open(each).checksum() for each in model),
+                model=" ".join(ModelDirectory.open_translator(each).checksum() for each in model),
                 glossary="" if wording is None else _checksum(wording.glossary),
                 mbr=mbr,
                 engine=engine,

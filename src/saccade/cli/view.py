@@ -7,11 +7,11 @@ from typing import Annotated, cast
 
 import typer
 
+import saccade
 from saccade.cli.console import note, print_result, stdout
 from saccade.cli.options import Beam
 from saccade.cli.translate import search_settings
-from saccade.directory import holds_task
-from saccade.errors import DataError, OutputExists, need_torch
+from saccade.errors import DataError, OutputExists
 from saccade.text.normalize import normalize
 from saccade.trace.file import load_all, save_all
 from saccade.trace.trace import AttentionTrace, Kind
@@ -105,14 +105,10 @@ def view(
     _check_outputs(outputs or [], grid=grid, chosen=layer or head)
     if stored is not None:
         traces = load_all(stored)
-    elif model is not None and holds_task(model):
-        traces = _of_task(model, text)
-    elif model is None or text is None:
+    elif model is None:
         raise typer.BadParameter("give --model with a TEXT, or --from with a stored trace")
-    elif target is None:
-        traces = _translated(model, text, beam, n_best or 1)
     else:
-        traces = _forced(model, text, target)
+        traces = _traces(model, text, target, beam, n_best or 1)
     if words:
         traces = [in_words(trace) for trace in traces]
     _check_choice(traces[0], kind, layer, head)
@@ -167,7 +163,7 @@ def draw(
 
 
 def _rendered(picture: str) -> bytes:
-    """As PNG; what the fonts of this machine lack is said."""
+    """As PNG, with a note on the scripts that no font of this machine has."""
     from saccade.trace.png import png
 
     with warnings.catch_warnings(record=True) as lacking:
@@ -178,34 +174,21 @@ def _rendered(picture: str) -> bytes:
     return drawn
 
 
-def _translated(model: Path, text: str, beam: int | None, n_best: int) -> list[AttentionTrace]:
-    """What the model writes by itself, best first."""
-    from saccade.translator import load
-
+def _traces(path: Path, text: str | None, target: str | None, beam: int | None, n_best: int) -> list[AttentionTrace]:
+    """What the model writes by itself, best first, or what it is made to write; of another task, for any input."""
+    model = saccade.open_model(path)
+    if not isinstance(model, saccade.Translator):
+        return model.show(text)
+    if text is None:
+        raise typer.BadParameter("give --model with a TEXT, or --from with a stored trace")
     _check_text(text)
-    translator = load(model)
-    best = translator.translate(text, search=search_settings(translator.search, beam, n_best), attention=True)
+    if target is not None:
+        _check_text(target)
+        return [model.trace(text, target)]
+    best = model.translate(text, search=search_settings(model.search, beam, n_best), attention=True)
     for remark in best.notes:
         note(f"The text {remark}")
     return [each.attention for each in (best, *best.alternatives) if each.attention is not None]
-
-
-def _forced(model: Path, text: str, target: str) -> list[AttentionTrace]:
-    """What the model attends to when it has to write this target."""
-    from saccade.translator import load
-
-    _check_text(text)
-    _check_text(target)
-    return [load(model).trace(text, target)]
-
-
-def _of_task(model: Path, text: str | None) -> list[AttentionTrace]:
-    """What a model of another task attends to; without a text, for an example of the task."""
-    need_torch("Looking at attention")
-    from saccade.lessons.tasks import open_model
-
-    lesson, learned = open_model(model)
-    return lesson.show(learned, text)
 
 
 def _check_text(text: str) -> None:

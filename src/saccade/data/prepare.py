@@ -81,17 +81,24 @@ def prepare(
     *,
     seed: int,
     reuse: Tokenizers | None = None,
+    replaces: bool = True,
     progress: Progress = lambda stage, done, total: None,
 ) -> Prepared:
     """Prepare into `directory`, or open what is there already if settings and files are still the same.
 
-    With tokenizers to `reuse`, no new ones are learned: a model that is trained further keeps its own.
+    With tokenizers to `reuse`, no new ones are learned: a model that is trained further keeps its own. Where
+    checkpoints have learned from a corpus, so that nothing `replaces` it, other files are refused at once.
     """
     fingerprint = _fingerprint(data, tokenizer, seed, reuse)
     if (directory / _META).exists():
         if _is_current(directory, fingerprint):
             with suppress(DataError, ModelError):  # a damaged one is made anew
                 return Prepared.open(directory)
+        elif not replaces and _read_meta(directory).get("sizes") != _sizes(data):
+            raise DataError(
+                f"The run of {directory} has checkpoints that learned from other files: their sizes have changed. "
+                "Restore the files to resume it, or give the recipe another `run` directory."
+            )
     elif directory.is_file() or (directory.is_dir() and any(directory.iterdir())):
         raise OutputExists(
             f"{directory} must be new, empty or a prepared corpus, which is then replaced, but it is none of "
@@ -102,6 +109,7 @@ def prepare(
         meta = {
             "version": VERSION,
             "fingerprint": fingerprint,
+            "sizes": _sizes(data),
             "settings": {"data": settings.table(data), "tokenizer": settings.table(tokenizer), "seed": seed},
             "report": report.to_json(),
         }
@@ -301,6 +309,12 @@ def _fingerprint(data: DataSettings, tokenizer: TokenizerSettings, seed: int, re
     tokenizer = replace(tokenizer, sampling=0.0)
     inputs = [VERSION, settings.table(data), settings.table(tokenizer), seed, reused, files]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _sizes(data: DataSettings) -> list[int]:
+    """Of all files, in bytes; a file that was only moved or copied keeps its size."""
+    corpora = [*data.train, *([data.valid] if data.valid else [])]
+    return [path.stat().st_size for corpus in corpora for path in corpus.paths]
 
 
 def _read_meta(directory: Path) -> dict[str, Any]:

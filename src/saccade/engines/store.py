@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from saccade.directory import PARAMETERS, ModelDirectory, parse_parameters, sync
+from saccade.directory import PARAMETERS, ModelDirectory, sync
 from saccade.engines.engine import Compute
 from saccade.interop.ctranslate2 import convert
+from saccade.parameters import parse_parameters
 
 VERSION = 1  # of what `convert` makes; a change makes everything anew
 ABANDONED = 3600.0  # seconds after which a draft has no writer any more

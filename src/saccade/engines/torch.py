@@ -1,27 +1,27 @@
 """Runs any model with torch: sources sorted by length, batched by tokens, answered in the order they came."""
 
 import math
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import torch
 from jaxtyping import Float, Int
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from saccade.data.batch import Batch, collate, collate_sources
-from saccade.directory import ModelDirectory, check_parameters
+from saccade.directory import ModelDirectory
 from saccade.engines.engine import Advanced, Ids, Traced, cut
 from saccade.errors import DataError, ModelError
 from saccade.models.build import Model, build
 from saccade.models.ensemble import EnsembleModel, Reader
+from saccade.models.fill import fill
 from saccade.models.settings import ModelSettings
 from saccade.nn.capture import capture, listener
 from saccade.nn.machine import keep_freed_memory, one_thread_each
+from saccade.nn.mode import evaluation_mode
 from saccade.search.constraints import FREE, Constraints
 from saccade.search.coverage import by_coverage
 from saccade.search.hypothesis import Hypothesis
@@ -84,7 +84,7 @@ class TorchEngine:
         threads = _threads(self._device)
         tokens, most = BATCH_TOKENS // settings.num_rows, BATCH_ROWS // settings.num_rows
         batches = list(_by_length([len(source) for source in sources], tokens, threads=threads, most=most))
-        with _evaluating(self.model):
+        with evaluation_mode(self.model):
             for rows, hypotheses in _in_threads(
                 lambda rows: find([sources[row] for row in rows], settings, _of(constraints, rows)), batches, threads
             ):
@@ -96,7 +96,7 @@ class TorchEngine:
         self, source: Ids, settings: SearchSettings, *, constraints: Constraints = FREE
     ) -> Generator[int, None, Hypothesis]:
         """The tokens of the one translation as they are written, and then, as the generator's value, all of it."""
-        with _evaluating(self.model), torch.inference_mode():
+        with evaluation_mode(self.model), torch.inference_mode():
             memory = self.model.encode(collate_sources([source]).to(self._device))
         tokens = stream(
             self.model,
@@ -119,7 +119,7 @@ class TorchEngine:
     def token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[tuple[float, ...]]:
         """Of each target token, given those before it, and of the end of sentence."""
         found: dict[int, tuple[float, ...]] = {}
-        with _evaluating(self.model):
+        with evaluation_mode(self.model):
             for rows, batch in self._pairs(sources, targets, SCORE_TOKENS):
                 for row, log_probs in zip(rows, self._log_probs(batch).tolist(), strict=True):
                     found[row] = tuple(log_probs[: len(targets[row]) + 1])
@@ -140,7 +140,7 @@ class TorchEngine:
         """
         self.need_attention()
         found: dict[int, Traced] = {}
-        with _evaluating(self.model):
+        with evaluation_mode(self.model):
             for rows, batch in self._pairs(sources, targets, TRACE_TOKENS):
                 with capture(self.model) as heard:
                     log_probs = self._log_probs(batch).cpu()
@@ -214,7 +214,7 @@ class TorchEngine:
         """The same, each of them decoded without dropout."""
         while True:
             try:
-                with _evaluating(self.model):
+                with evaluation_mode(self.model):
                     token = next(tokens)
             except StopIteration as end:
                 found: Hypothesis = end.value
@@ -269,20 +269,6 @@ def _reader(first: Tokenizer, own: Tokenizer) -> Reader | None:
     return None if first.checksum == own.checksum else lambda ids: own.encode(first.decode(ids))
 
 
-def fill(model: nn.Module, parameters: Mapping[str, NDArray[Any]], *, origin: str) -> None:
-    """Copy parameters into a model of the same make; anything missing, left over or misshapen is refused."""
-    own = dict(model.named_parameters())
-    given = {name: torch.from_numpy(values) for name, values in parameters.items()}
-    check_parameters(
-        {name: tuple(parameter.shape) for name, parameter in own.items()},
-        {name: tuple(values.shape) for name, values in given.items()},
-        origin=origin,
-    )
-    with torch.no_grad():
-        for name, parameter in own.items():
-            parameter.copy_(given[name])
-
-
 def _kind(name: str) -> Kind:
     """Who looks at what in the layer of this name."""
     if name.endswith("cross_attention"):
@@ -298,17 +284,6 @@ def _layer(name: str, weights: Matrix, source: int, target: int) -> Layer:
 def _name(source: Ids) -> str:
     """What tells a source from others, so that chance can be its own."""
     return " ".join(map(str, source))
-
-
-@contextmanager
-def _evaluating(model: torch.nn.Module) -> Iterator[None]:
-    """Without dropout, whatever the model was doing before."""
-    was_training = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(was_training)
 
 
 def _by_length(

@@ -34,13 +34,6 @@ class Score:
     """How likely chance alone makes it differ so much from the first system's; None for that one."""
 
 
-def corpus_scores(hypotheses: Sequence[str], references: Sequence[str], *, language: str) -> list[Score]:
-    """BLEU, chrF2 and TER of raw, detokenised text in `language`, the target language."""
-    check(hypotheses, references)
-    warn_of_tokenized(hypotheses, references)
-    return [_score(metric, hypotheses, references) for metric in metrics(language).values()]
-
-
 def metrics(language: str) -> dict[str, "Metric"]:
     """sacreBLEU's BLEU, chrF2 and TER, set up for text in `language`, by their names."""
     from sacrebleu.metrics.chrf import CHRF

@@ -14,9 +14,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.directory import ModelDirectory, check_parameters, drafted
+from saccade.directory import ModelDirectory, drafted
 from saccade.errors import ModelError, OutputExists
 from saccade.models.settings import TransformerSettings
+from saccade.parameters import check_parameters
 from saccade.text.tokenizer import BOS, EOS, SPECIALS, UNK, Tokenizer
 
 Quantization = Literal["float32", "int8"]

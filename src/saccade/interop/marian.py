@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
-from saccade.directory import CARD, PARAMETERS, Description, ModelDirectory, drafted, save
+from saccade.directory import CARD, PARAMETERS, Description, Direction, ModelDirectory, drafted, save
 from saccade.errors import ModelError, OutputExists
 from saccade.interop import marian_files as files
 from saccade.interop.marian_files import Marian
@@ -38,8 +38,9 @@ def import_model(path: Path, output: Path) -> None:
     settings, parameters = _converted(given, source, target)
     longest = [given.config["max_position_embeddings"], given.words.get("model_max_length")]
     description = Description(
-        source_language=given.words.get("source_lang") or "und",
-        target_language=given.words.get("target_lang") or "und",
+        directions=(
+            Direction(source=given.words.get("source_lang") or "und", target=given.words.get("target_lang") or "und"),
+        ),
         max_tokens=int(min(filter(None, longest))) - 1,  # the end of a source has a position, too
         model=settings,
         search=_search(given.search),

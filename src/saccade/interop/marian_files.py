@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.directory import PARAMETERS, open_parameters
+from saccade.directory import PARAMETERS
 from saccade.errors import ModelError
 from saccade.interop.marian_vocabulary import SPM
+from saccade.parameters import open_parameters
 
 CONFIG, TOKENIZER, GENERATION = "config.json", "tokenizer_config.json", "generation_config.json"
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"

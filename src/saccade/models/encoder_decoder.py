@@ -72,7 +72,7 @@ class Writer(nn.Module, ABC, Generic[Encoded, State]):
 
 
 class EncoderDecoder(Writer[Encoded, State]):
-    """Keeps `Learns`, too: reads a source of tokens. A kind of model adds how it encodes."""
+    """Reads a source of tokens. A kind of model adds how it encodes."""
 
     def __init__(
         self,

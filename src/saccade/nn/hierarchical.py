@@ -30,16 +30,3 @@ class LearnedQuery(nn.Module):
         query = self.query.expand(len(states), 1, -1)
         read: Read = self.attention(query, self.attention.memory(states, mask))
         return read.context[:, 0]
-
-
-def pool_sentences(
-    pool: LearnedQuery,
-    states: Float[Tensor, "batch sentences words d_states"],
-    mask: Bool[Tensor, "batch sentences words"],
-) -> Float[Tensor, "batch sentences d_states"]:
-    """A vector for each sentence of each document; zero for an empty one, which `mask.any(dim=-1)` tells from others.
-
-    Whoever listens hears all sentences as one batch, document after document.
-    """
-    pooled: Tensor = pool(states.flatten(0, 1), mask.flatten(0, 1))
-    return pooled.view(states.shape[0], states.shape[1], states.shape[3])

@@ -107,8 +107,6 @@ STAGES = (  # repeats, kernel, stride, expansion, channels (Tan & Le 2019, Table
     (1, 3, 1, 6, 320),
 )
 D_STEM, D_EFFICIENT, NUM_CLASSES = 32, 1280, 1000
-COARSEST = 32
-"""Pixels that a cell of the last grid stands for, each way."""
 
 
 class EfficientNetLite(nn.Module):

@@ -13,13 +13,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from saccade.data.batch import Batch
-from saccade.data.tasks.strings import NUM_TOKENS, random_strings, reversal_batch
 from saccade.engines.torch import TorchEngine
 from saccade.models.build import Model, build
 from saccade.models.settings import TransformerSettings
 from saccade.nn import dropout
 from saccade.reproduce.claim import train
 from saccade.reproduce.finding import Advanced, Finding, spread
+from saccade.reproduce.strings import NUM_TOKENS, random_strings, reversal_batch
 from saccade.search.settings import SearchSettings
 
 CLAIM = (

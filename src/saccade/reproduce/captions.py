@@ -10,16 +10,16 @@ from typing import Any
 import torch
 from torch.nn.utils import clip_grad_norm_
 
-from saccade.data.tasks.digits import SceneBatch
-from saccade.data.tasks.digits_settings import DigitsSettings
-from saccade.lessons.digits import DigitsLesson
-from saccade.lessons.generated import TRAIN
-from saccade.models.captioner import AnyCaptioner
-from saccade.models.captioner_settings import CaptionerSettings
 from saccade.nn import dropout
 from saccade.reproduce.finding import Advanced, Finding, spread
 from saccade.search.settings import SearchSettings
-from saccade.training.captions import CaptionLearner
+from saccade.tasks.captioning.digits import SceneBatch
+from saccade.tasks.captioning.digits_settings import DigitsSettings
+from saccade.tasks.captioning.digits_task import DigitsLesson
+from saccade.tasks.captioning.loss import CaptionLearner
+from saccade.tasks.captioning.model import AnyCaptioner
+from saccade.tasks.captioning.model_settings import CaptionerSettings
+from saccade.tasks.generated import TRAIN
 from saccade.training.schedule import linear
 
 CLAIM = (

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from saccade.data.tasks.scenes_settings import ScenesSettings
-from saccade.lessons.scenes import ScenesLesson
-from saccade.models.coattention_settings import CoAttentionSettings
 from saccade.reproduce import taught
 from saccade.reproduce.finding import Advanced, Finding
 from saccade.search.settings import SearchSettings
+from saccade.tasks.scenes.model_settings import CoAttentionSettings
+from saccade.tasks.scenes.settings import ScenesSettings
+from saccade.tasks.scenes.task import ScenesLesson
 
 CLAIM = (
     "Questions about images are answered better when the image leads attention to the question and the question leads "

@@ -10,13 +10,13 @@ import torch
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from saccade.data.tasks.episodes import draw
-from saccade.data.tasks.episodes_settings import EpisodesSettings, num_inputs, num_outputs
-from saccade.models.lstm import Lstm
-from saccade.models.turing import Turing
-from saccade.models.turing_settings import LstmSettings, TuringSettings
 from saccade.reproduce.finding import spread
-from saccade.training.bits import Answers, figures
+from saccade.tasks.memory.episodes import draw
+from saccade.tasks.memory.loss import Answers, figures
+from saccade.tasks.memory.lstm import Lstm
+from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
+from saccade.tasks.memory.settings import EpisodesSettings, num_inputs, num_outputs
+from saccade.tasks.memory.turing import Turing
 
 NUM_TESTED = 200
 """Episodes of each size."""

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from saccade.data.tasks.facets_settings import FacetsSettings
-from saccade.lessons.facets import FacetsLesson
-from saccade.models.multidimensional_settings import MultiDimensionalSettings
 from saccade.reproduce import taught
 from saccade.reproduce.finding import Advanced, Finding
 from saccade.search.settings import SearchSettings
+from saccade.tasks.facets.model_settings import MultiDimensionalSettings
+from saccade.tasks.facets.settings import FacetsSettings
+from saccade.tasks.facets.task import FacetsLesson
 
 CLAIM = (
     "Attention with a weight for each feature tells apart the meanings that a token has in different respects, which "

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from saccade.data.tasks.glyphs_settings import GlyphsSettings
-from saccade.lessons.glyphs import GlyphsLesson
-from saccade.models.feature_map_settings import FeatureMapSettings
 from saccade.reproduce import taught
 from saccade.reproduce.finding import Advanced, Finding
 from saccade.search.settings import SearchSettings
+from saccade.tasks.glyphs.model_settings import FeatureMapSettings
+from saccade.tasks.glyphs.settings import GlyphsSettings
+from saccade.tasks.glyphs.task import GlyphsLesson
 
 CLAIM = (
     "Convolutions see a neighbourhood; self-attention over the feature map lets details depend on cues from everywhere "

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from saccade.data.tasks.documents_settings import DocumentsSettings
-from saccade.lessons.documents import DocumentsLesson
-from saccade.models.hierarchical_settings import HierarchicalSettings
 from saccade.reproduce import taught
 from saccade.reproduce.finding import Advanced, Finding
 from saccade.search.settings import SearchSettings
+from saccade.tasks.documents.model_settings import HierarchicalSettings
+from saccade.tasks.documents.settings import DocumentsSettings
+from saccade.tasks.documents.task import DocumentsLesson
 
 CLAIM = (
     "A hierarchy of words and sentences that are pooled by attention classifies documents better than one that is "

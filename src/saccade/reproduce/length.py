@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from saccade.data.batch import Batch
-from saccade.data.tasks.strings import NUM_TOKENS, random_strings, reversal_batch
 from saccade.engines.torch import TorchEngine
 from saccade.models.settings import AttentionSettings, ModelSettings, RecurrentSettings, TransformerSettings
 from saccade.reproduce.claim import learn
 from saccade.reproduce.finding import Advanced, Finding, spread
+from saccade.reproduce.strings import NUM_TOKENS, random_strings, reversal_batch
 from saccade.search.settings import SearchSettings
 
 CLAIM = (

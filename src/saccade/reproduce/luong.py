@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from saccade.data.batch import Batch, collate
-from saccade.data.tasks.numbers import NUM_TOKENS, named, split
 from saccade.engines.torch import TorchEngine
 from saccade.evaluation.alignment import error_rate
 from saccade.models.settings import AttentionSettings, RecurrentSettings
 from saccade.reproduce.claim import learn
 from saccade.reproduce.finding import Advanced, Finding, spread
+from saccade.reproduce.numbers import NUM_TOKENS, named, split
 from saccade.search.settings import SearchSettings
 from saccade.trace.alignment import links
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from saccade.data.batch import Batch, collate
-from saccade.data.tasks.phonemes import NUM_TOKENS, SpokenWord, spoken_words
 from saccade.engines.torch import TorchEngine
 from saccade.evaluation.edits import error_rate
 from saccade.models.settings import (
@@ -22,6 +21,7 @@ from saccade.models.settings import (
 )
 from saccade.reproduce.claim import learn
 from saccade.reproduce.finding import Advanced, Finding, spread
+from saccade.reproduce.spoken_words import NUM_TOKENS, SpokenWord, spoken_words
 from saccade.search.settings import SearchSettings
 
 CLAIM = (

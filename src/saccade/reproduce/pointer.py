@@ -7,13 +7,13 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, cast
 
-from saccade.data.tasks.points_settings import PointsSettings
-from saccade.lessons.points import PointsLesson
-from saccade.models.pointer import PointerNetwork
-from saccade.models.pointer_settings import PointerSettings
 from saccade.reproduce import taught
 from saccade.reproduce.finding import Advanced, Finding, spread
 from saccade.search.settings import SearchSettings
+from saccade.tasks.pointing.model import PointerNetwork
+from saccade.tasks.pointing.model_settings import PointerSettings
+from saccade.tasks.pointing.settings import PointsSettings
+from saccade.tasks.pointing.task import PointsLesson
 
 CLAIM = (
     "A network that points at its input sorts numbers and finds hulls of sets larger than any it has learned from, "

@@ -6,11 +6,11 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from saccade.data.tasks.episodes_settings import RecallSettings
-from saccade.models.turing_settings import LstmSettings, TuringSettings
 from saccade.reproduce import turing
 from saccade.reproduce.episodes import Contestant, learn, measure, over_seeds
 from saccade.reproduce.finding import Advanced, Finding
+from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
+from saccade.tasks.memory.settings import RecallSettings
 
 CLAIM = (
     "A Neural Turing Machine learns associative recall, and keeps it beyond the number of items it was trained on; an "

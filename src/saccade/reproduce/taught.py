@@ -11,8 +11,8 @@ from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
 from saccade.data.sampler import Position
-from saccade.lessons.generated import Generated
 from saccade.reproduce.finding import Advanced, spread
+from saccade.tasks.generated import Generated
 from saccade.training.schedule import linear
 
 Lessons = Mapping[str, Callable[[int], Generated[Any, Any, Any]]]

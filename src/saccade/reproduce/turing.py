@@ -6,10 +6,10 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from saccade.data.tasks.episodes_settings import CopySettings
-from saccade.models.turing_settings import LstmSettings, TuringSettings
 from saccade.reproduce.episodes import Contestant, learn, measure, over_seeds, told
 from saccade.reproduce.finding import Advanced, Finding
+from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
+from saccade.tasks.memory.settings import CopySettings
 
 CLAIM = (
     "A Neural Turing Machine that has learned to copy goes on to copy sequences longer than any it was trained on, "

@@ -13,11 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import sentencepiece
 
 from saccade.errors import DataError, ModelError
@@ -249,28 +247,10 @@ class Tokenizer:
             (min(max(start - shift, 0), last), min(max(end - shift, 0), last)) for start, end in mapping["offsets"]
         )
 
-    def sample(self, text: str, rng: np.random.Generator, *, dropout: float = 0.1, alpha: float = 0.1) -> list[int]:
-        """A random segmentation for subword regularisation, reproducible from `rng` alone.
-
-        BPE leaves out each merge with probability `dropout` (Provilkov et al. 2020, algorithm 1). A unigram
-        model draws a segmentation with its probability to the power `alpha` (Kudo 2018, l = ∞). Single
-        characters have one segmentation only.
-        """
-        assert self.vocabulary is None, "`resample` does this by SentencePiece itself"
-        words = ["▁" + word for word in normalize(text).split(" ") if word]
-        match self.kind:
-            case "bpe":
-                segments = [piece for word in words for piece in self._merge(word, rng, dropout)]
-            case "unigram":
-                segments = [piece for word in words for piece in self._draw(word, rng, alpha)]
-            case "char":
-                segments = list("".join(words))
-        return self._ids(segments)
-
     def resample(self, texts: list[list[int]], rate: float, seed: int) -> list[list[int]]:
-        """Segmentations by chance of encoded texts, by SentencePiece itself, which takes a tenth of `sample`'s time.
+        """Sampled segmentations of encoded texts, for subword regularisation.
 
-        Exact: the same arguments give the same ids. A text with <unk> stays as it is, for what it stood for is lost.
+        The same arguments give the same ids. A text with <unk> stays as it is: what it stood for is lost.
         """
         if self.kind == "char":
             return texts
@@ -300,7 +280,7 @@ class Tokenizer:
         pieces = self._pieces.values()
         if all(score == -rank for rank, (_, score) in enumerate(pieces)):  # BPE: a merge's rank is its score
             return "bpe"
-        return "char" if self._longest == 1 else "unigram"
+        return "char" if all(len(piece) == 1 for piece in self._pieces) else "unigram"
 
     @cached_property
     def _pieces(self) -> dict[str, tuple[int, float]]:
@@ -311,50 +291,6 @@ class Tokenizer:
             for id in range(processor.get_piece_size())
             if not (processor.is_control(id) or processor.is_unknown(id) or processor.is_byte(id))
         }
-
-    @cached_property
-    def _longest(self) -> int:
-        return max(map(len, self._pieces), default=1)
-
-    @cached_property
-    def _unknown(self) -> float:
-        """Score of a character that is no piece, as SentencePiece defines it."""
-        return min(score for _, score in self._pieces.values()) - 10.0
-
-    def _merge(self, word: str, rng: np.random.Generator, dropout: float) -> list[str]:
-        symbols = list(word)
-        while True:
-            merges = [
-                (self._pieces[left + right][1], -place)
-                for place, (left, right) in enumerate(pairwise(symbols))
-                if left + right in self._pieces and rng.random() >= dropout
-            ]
-            if not merges:
-                return symbols
-            place = -max(merges)[1]
-            symbols[place : place + 2] = [symbols[place] + symbols[place + 1]]
-
-    def _draw(self, word: str, rng: np.random.Generator, alpha: float) -> list[str]:
-        """Forward filtering, backward sampling over the lattice of pieces."""
-        arcs: list[list[tuple[int, float]]] = [[]]  # to each end: where the piece starts, log-mass so far
-        total = [0.0]
-        for end in range(1, len(word) + 1):
-            here = []
-            for start in range(max(0, end - self._longest), end):
-                if word[start:end] in self._pieces:
-                    here.append((start, total[start] + alpha * self._pieces[word[start:end]][1]))
-                elif end - start == 1:
-                    here.append((start, total[start] + alpha * self._unknown))
-            arcs.append(here)
-            total.append(float(np.logaddexp.reduce([mass for _, mass in here])))
-        segments = []
-        end = len(word)
-        while end > 0:
-            weights = np.exp([mass - total[end] for _, mass in arcs[end]])
-            start = arcs[end][rng.choice(len(weights), p=weights / weights.sum())][0]
-            segments.append(word[start:end])
-            end = start
-        return segments[::-1]
 
     def _ids(self, segments: Sequence[str]) -> list[int]:
         ids: list[int] = []

@@ -21,7 +21,6 @@ just read, and is better aligned there (Chen et al. 2020, "Accurate Word Alignme
 
 Method = Literal["intersection", "grow-diag", "grow-diag-final-and", "union"]
 """How the links of two directions become one set, the strictest first; see `symmetrise`."""
-METHODS: tuple[Method, ...] = get_args(Method)
 
 NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
@@ -181,14 +180,3 @@ def balanced(matrix: Matrix) -> Matrix:
     """
     totals = matrix.sum(axis=0, keepdims=True)
     return np.asarray(np.divide(matrix, totals, out=np.zeros_like(matrix), where=totals > 0))
-
-
-def links_between_words(pairs: Iterable[Link], source: Matrix, target: Matrix) -> list[Link]:
-    """Links between tokens as links between words: two words are linked if any of their tokens are."""
-    found = {
-        (int(left), int(right))
-        for one, other in pairs
-        for left in np.flatnonzero(source[one])
-        for right in np.flatnonzero(target[other])
-    }
-    return sorted(found)

@@ -2,7 +2,6 @@
 
 import re
 import warnings
-from collections.abc import Iterator
 from html import unescape
 from types import ModuleType
 
@@ -10,22 +9,34 @@ from saccade.errors import MissingDependency, SaccadeError
 from saccade.trace.labels import BIDI_CONTROLS, characters
 from saccade.trace.metrics import families, script
 
-NOBODYS = "\u0378"
-"""A number that stands for no character, so that no font has it."""
+UNASSIGNED = "\u0378"
+"""A code point without a character, so that no font has it."""
+INSTALL_FONTS = "apt-get install fonts-noto-core fonts-noto-cjk"
 
 
 def png(svg_text: str, scale: float = 2.0) -> bytes:
-    """Draw an SVG picture in pixels: `scale` of them for each of its own; warns of characters that no font has."""
+    """Draw an SVG picture in pixels, `scale` for each of its own.
+
+    Warns of scripts that no font has; refuses where no label at all could be drawn.
+    """
     if not 0.1 <= scale <= 20:
         raise SaccadeError(f"A picture can be drawn 0.1 to 20 times as large, but {scale:g} times was asked for.")
     resvg = _resvg()
-    if lost := "".join(_without_font(resvg, svg_text)):
+    drawn = _draw(resvg, svg_text, scale)
+    samples = _script_samples(svg_text)
+    missing = [sample for script, sample in samples.items() if not _is_drawn(resvg, script, samples)]
+    if samples and len(missing) == len(samples):
+        raise SaccadeError(
+            "A PNG picture needs fonts for its labels, but this machine has none for them. "
+            f"Install some (on Debian: {INSTALL_FONTS}), or write SVG, which is drawn where it is shown."
+        )
+    if missing:
         warnings.warn(
-            f"No font of this machine has {lost} and what else is written so; the picture has boxes or nothing there. "
-            "Install a font that has it: Noto Sans (on Debian, fonts-noto-core and fonts-noto-cjk) has nearly all.",
+            f"No font on this machine has {''.join(missing)} or the rest of that script, so the picture lacks these "
+            f"characters. Install a font that has them; Noto has nearly all (on Debian: {INSTALL_FONTS}).",
             stacklevel=2,
         )
-    return _draw(resvg, svg_text, scale)
+    return drawn
 
 
 def _resvg() -> ModuleType:
@@ -52,23 +63,27 @@ def _draw(resvg: ModuleType, svg_text: str, scale: float) -> bytes:
         ) from None
 
 
-def _without_font(resvg: ModuleType, svg_text: str) -> Iterator[str]:
-    """One character of each script that would be drawn as a box, or not at all."""
+def _script_samples(svg_text: str) -> dict[str, str]:
+    """One character of each script that the picture writes; a digit if it writes no letters."""
     written = unescape(re.sub(r"<style>.*?</style>|<title>.*?</title>|<[^>]*>", " ", svg_text, flags=re.DOTALL))
     written = "".join(character for character in written if character not in BIDI_CONTROLS)
     samples: dict[str, str] = {}
     for character in characters(written):
-        if (found := script(character)) is not None and character.isprintable():
-            samples.setdefault(found, character)
-    for found, character in samples.items():
-        drawn, box = (_draw(resvg, _sample(found, each, samples), 1) for each in (character, NOBODYS))
-        if drawn == box:
-            yield character
+        if (its_script := script(character)) is not None and character.isprintable():
+            samples.setdefault(its_script, character)
+    return samples or ({"": "0"} if written.strip() else {})
 
 
-def _sample(script: str, character: str, scripts: dict[str, str]) -> str:
-    style = f"text {{ font-family: {families(script, scripts)} }}"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="60" height="40"><style>{style}</style>'
-        f'<text x="9" y="28" font-size="20">{character}</text></svg>'
+def _is_drawn(resvg: ModuleType, script: str, samples: dict[str, str]) -> bool:
+    """Whether the sample of a script is drawn as itself: neither as a box nor as nothing."""
+    style = f"text {{ font-family: {families(script, samples)} }}"
+    drawn, box = (
+        _draw(
+            resvg,
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="60" height="40"><style>{style}</style>'
+            f'<text x="9" y="28" font-size="20">{character}</text></svg>',
+            1,
+        )
+        for character in (samples[script], UNASSIGNED)
     )
+    return drawn != box

@@ -1,8 +1,7 @@
 """What a model attended to while it read and wrote: weights of each layer and head, and the tokens they lie between."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -161,14 +160,6 @@ class AttentionTrace:
         layers = self.of(kind)
         mixed = layer is None and len(layers) > 1 and layers[0].kind == "memory"
         return tuple(range(len(layers))) if mixed else (layer,)
-
-    def only(
-        self, kind: Kind, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None
-    ) -> "AttentionTrace":
-        """This trace with one kind of attention alone, and of that perhaps some layers and heads only."""
-        chosen = self.of(kind) if layers is None else [self._chosen(at, kind)[0] for at in layers]
-        kept = chosen if heads is None else [replace(layer, weights=layer.weights[list(heads)]) for layer in chosen]
-        return replace(self, layers=tuple(kept))
 
     def _repr_html_(self) -> str:
         """How a notebook shows it: as the interactive page."""

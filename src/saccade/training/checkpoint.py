@@ -26,8 +26,8 @@ from torch import nn
 from saccade.data.sampler import Position
 from saccade.directory import drafted, remove
 from saccade.directory import recover as recover_directory
-from saccade.engines.torch import fill
 from saccade.errors import CheckpointError
+from saccade.models.fill import fill
 from saccade.training.settings import TrainingSettings
 
 FORMAT = 1

@@ -23,23 +23,21 @@ NUM_SAMPLED, SAMPLING_SECONDS = 1000, 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a training will need on this machine."""
+class Needs:
+    """What a training needs on this machine."""
 
-    num_parameters: int
     seconds_per_update: float
     seconds_per_validation: float
     """At most: a model that has learned nothing writes up to the length limit."""
     peak_bytes: int | None
     """Resident memory of this process; None where the system does not report it."""
-    epochs: float
 
 
-def estimate(training: Training) -> Estimate:
+def measure_needs(training: Training) -> Needs:
     """Train a new model for a few updates and validate it. Nothing is saved or logged; the training is then used up."""
     _reset_peak()
     group, accumulate = training.processes, training.settings.accumulate
-    stream = training.lesson.batches(Position(), group.rank, group.world)
+    stream = training.task.batches(Position(), group.rank, group.world)
     typical = list(islice(stream, NUM_TYPICAL * accumulate))
     sampled = takewhile(_within(SAMPLING_SECONDS), islice(stream, NUM_SAMPLED))
     largest = heapq.nlargest(NUM_LARGEST * accumulate, chain(typical, sampled), key=_num_elements)
@@ -50,13 +48,10 @@ def estimate(training: Training) -> Estimate:
     del snapshot
     began = time.perf_counter()
     training.measure(training.parameters())
-    batches = training.settings.updates * accumulate * group.world
-    return Estimate(
-        num_parameters=sum(parameter.numel() for parameter in training.model.parameters()),
+    return Needs(
         seconds_per_update=seconds,
         seconds_per_validation=time.perf_counter() - began,
         peak_bytes=peak_bytes(),
-        epochs=batches / training.lesson.batches_per_epoch,
     )
 
 

@@ -1,4 +1,4 @@
-"""REINFORCE for choices made by chance (Williams 1992), as hard attention uses it (Xu et al. 2015, §4.1).
+"""REINFORCE for sampled choices (Williams 1992), as hard attention uses it (Xu et al. 2015, §4.1).
 
 The gradient of a sampled choice is (reward - baseline) · ∂log p(choice). A baseline that does not depend on the
 choice leaves the mean as it is; a good one takes away most of the noise.
@@ -32,7 +32,17 @@ def reinforce(
     return -reward * (advantages * chosen).sum() - entropy * (learned.entropy * mask).sum()
 
 
-def moved(baseline: float | None, rewards: Float[Tensor, " batch"]) -> float:
-    """The moving average of rewards, b ← 0.9 b + 0.1 r."""
-    now = float(rewards.mean())
-    return now if baseline is None else KEPT * baseline + (1 - KEPT) * now
+class Baseline:
+    """The reward that sampled choices are compared with: a moving average, which checkpoints keep."""
+
+    def __init__(self, value: float | None = None) -> None:
+        self.value = value
+
+    def compare(self, rewards: Float[Tensor, " batch"]) -> float:
+        """What these rewards are compared with, before they move it: b ← 0.9 b + 0.1 r. The first batch is compared
+        with its own mean.
+        """
+        mean = float(rewards.mean())
+        before = mean if self.value is None else self.value
+        self.value = mean if self.value is None else KEPT * self.value + (1 - KEPT) * mean
+        return before

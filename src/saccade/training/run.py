@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saccade import directory, settings
-from saccade import recipe as recipes
 from saccade.errors import CheckpointError, SettingsError, TrainingError
-from saccade.recipe import Recipe, TaskRecipe
+from saccade.recipe import Recipe
 from saccade.training import checkpoint
 from saccade.training.checkpoint import Checkpoint
 
@@ -37,15 +36,15 @@ class Run:
     """The directory of one training."""
 
     path: Path
-    recipe: Recipe | TaskRecipe
+    recipe: Recipe
 
     @classmethod
-    def open(cls, recipe: Recipe | TaskRecipe) -> "Run":
+    def open(cls, recipe: Recipe) -> "Run":
         """A new run directory, or one that this recipe may go on with."""
         run = cls(recipe.run, recipe)
         stored = run.path / "recipe.toml"
         if stored.is_file() and checkpoint.every(run.checkpoints):  # else nothing has been learned that could be lost
-            before = recipes.load_any(stored)
+            before = Recipe.load(stored)
             refused = [change for change in settings.differences(before, recipe) if not _may_change(change, recipe)]
             if refused:
                 raise SettingsError(
@@ -96,7 +95,7 @@ def claimed(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _may_change(change: str, recipe: Recipe | TaskRecipe) -> bool:
+def _may_change(change: str, recipe: Recipe) -> bool:
     """A rate that falls in a line to the last update depends on how many there are, from the first one on."""
     if recipe.training.schedule == "linear" and change.startswith("training.updates:"):
         return False

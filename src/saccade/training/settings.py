@@ -1,7 +1,9 @@
-"""How a model is trained. The defaults are the paper's recipe (Vaswani et al. 2017, §5); no torch here."""
+"""How a model of any task is trained; a task may add settings of its own. No torch here.
+
+The defaults are the paper's recipe (Vaswani et al. 2017, §5).
+"""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 
@@ -13,8 +15,6 @@ class TrainingSettings:
     """How many updates in all, counted from the very first, also after a resume."""
     seed: int = 1
     """Governs initial parameters, order of the data and dropout."""
-    batch_tokens: int = 4096
-    """Tokens of a batch on its longer side, padding included."""
     accumulate: int = 1
     """Batches whose gradients are added up before each update."""
     learning_rate: float | None = None
@@ -28,22 +28,12 @@ class TrainingSettings:
     """Adam's two decay rates."""
     adam_epsilon: float = 1e-9
     """Adam's ε."""
-    label_smoothing: float = 0.1
-    """Probability that the wanted token gives away to all others."""
-    consistency: float = 0.0
-    """R-Drop (Liang et al. 2021), for small corpora: each batch is read twice, under different dropout, and the loss
-    gets this times the divergence between the two. 1 to 3 is usual (half of the paper's α); 0 is off. An update
-    takes about twice as long."""
     clip_norm: float = 1.0
     """Gradients with a larger norm are scaled down to it; 0 switches clipping off."""
     max_skipped: int = 10
     """An update whose loss or gradients are not finite is left out; after so many in a row, the run stops."""
     validate_every: int = 1000
     """Updates between two validations; each measures loss and BLEU on the validation set."""
-    validation_sentences: int = 2000
-    """At most so many sentences of the validation set are translated for BLEU."""
-    validation_beam: int = 1
-    """Beam of the translations made for validation."""
     best_by: Literal["quality", "loss"] = "quality"
     """What makes a checkpoint the best so far: BLEU of translations (in another task its own measure), or the loss."""
     patience: int = 0
@@ -63,13 +53,6 @@ class TrainingSettings:
     """Updates between two lines of metrics.jsonl."""
     tensorboard: bool = False
     """Also write TensorBoard event files, below the run's `tensorboard` directory."""
-    warm_start: Path | None = None
-    """A model directory whose parameters the run starts from; it must have the same settings and tokenizers."""
-    precision: Literal["float32", "bfloat16"] = "float32"
-    """bfloat16 multiplies matrices with 8 bits of precision (autocast), where the hardware is faster that way;
-    parameters, loss and validation stay in float32."""
-    compile: bool = False
-    """Compile the model with torch.compile, which takes a minute or more; worth a try on a GPU."""
     shard: bool = False
     """Spread parameters, gradients and moments over all processes (FSDP2), for a model that does not fit into one."""
     device: str = "auto"
@@ -87,7 +70,6 @@ class TrainingSettings:
                 "two numbers from 0 up to below 1",
             ),
             "adam_epsilon": (self.adam_epsilon > 0, "above 0"),
-            "label_smoothing": (0 <= self.label_smoothing < 1, "at least 0 and below 1"),
             "keep_every": (
                 self.keep_every >= 0 and self.keep_every % max(1, self.checkpoint_every) == 0,
                 f"0 or a multiple of checkpoint_every, which is {self.checkpoint_every}",
@@ -99,16 +81,13 @@ class TrainingSettings:
             raise ValueError("; ".join(f"{name} must be {rule}, not {getattr(self, name)}" for name, rule in broken))
 
 
-_NOT_NEGATIVE = ("patience", "average", "clip_norm", "keep_best", "consistency")
+_NOT_NEGATIVE = ("patience", "average", "clip_norm", "keep_best")
 _POSITIVE = (
     "updates",
-    "batch_tokens",
     "accumulate",
     "warmup",
     "max_skipped",
     "validate_every",
-    "validation_sentences",
-    "validation_beam",
     "checkpoint_every",
     "keep",
     "log_every",

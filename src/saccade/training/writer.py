@@ -12,7 +12,7 @@ from saccade.training.checkpoint import Snapshot
 from saccade.training.settings import TrainingSettings
 
 
-class Writer:
+class CheckpointWriter:
     """Writes one checkpoint at a time, then removes those that are not to be kept. At its end all is written."""
 
     def __init__(self, directory: Path, settings: TrainingSettings) -> None:
@@ -36,7 +36,7 @@ class Writer:
         if self._job is not None and self._job.done():
             self.join()
 
-    def __enter__(self) -> "Writer":
+    def __enter__(self) -> "CheckpointWriter":
         return self
 
     def __exit__(

@@ -1,6 +1,5 @@
 """The page in a real browser, from a file and without a network: Playwright with the system's own Chromium."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,6 @@ from saccade.evaluation.comparison import compare
 from saccade.evaluation.page.page import page
 from saccade.evaluation.report import Report, Submission, report
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
-chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(chromium is None, reason="needs Chromium")
-
 EVIL = "<script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
 
 
@@ -24,14 +19,6 @@ def found(test_set) -> Report:
     compared = compare(systems, [test_set.references], language="de", samples=20)
     handed_in = {name: Submission(lines) for name, lines in systems.items()}
     return report(compared, handed_in, [test_set.references], sources=[EVIL, *test_set.references[1:]])
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture

@@ -191,8 +191,13 @@ def test_a_long_list_is_cut_and_says_so(monkeypatch, two):
 
 @pytest.mark.parametrize("lines", [[""], ["a"], ["", ""]])
 def test_next_to_nothing_is_still_a_page(lines):
-    Elements(page(made_report({"a": lines}, lines), version="1"))
-    Elements(page(made_report({"a": lines, "b": lines}, lines, lines), version="1"))
+    """Well-formed, with a list of every sentence; with and without sources."""
+    for names, sources in (("a", None), ("ab", lines)):
+        content = page(made_report(dict.fromkeys(names, lines), lines, sources), version="1")
+        assert Elements(content).named("h2")
+        listed = re.search(r'<ol class="cards all">(.*?)</ol>', content, re.DOTALL)
+        assert listed is not None
+        assert re.findall(r'data-row="(\d+)"', listed[1]) == [str(row) for row in range(len(lines))]
 
 
 def test_more_systems_than_colours(test_set):

@@ -1,0 +1,68 @@
+"""Parameters in safetensors files: read, counted, and checked against a model. No torch, no pickle."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import load
+
+from saccade.errors import ModelError
+
+
+def read_parameters(path: Path) -> dict[str, NDArray[Any]]:
+    """All tensors of a safetensors file by name."""
+    with open_parameters(path) as file:
+        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+
+
+def count_parameters(path: Path) -> int:
+    """How many numbers a safetensors file holds, from its header alone."""
+    with open_parameters(path) as file:
+        return sum(int(np.prod(file.get_slice(name).get_shape())) for name in file.keys())  # noqa: SIM118
+
+
+def open_parameters(path: Path) -> Any:
+    """Open a safetensors file; one that is cut short or is none is refused by name."""
+    try:
+        return safe_open(path, framework="numpy")
+    except (SafetensorError, OSError) as error:
+        raise _damaged(path, error) from error
+
+
+def parse_parameters(content: bytes, *, path: Path) -> dict[str, NDArray[Any]]:
+    """All tensors in the content of a safetensors file by name."""
+    try:
+        return load(content)
+    except SafetensorError as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> ModelError:
+    return ModelError(
+        f"{path} must be a whole safetensors file, but cannot be read ({error}). "
+        "It was probably cut short while being copied: copy it again, or train the model again."
+    )
+
+
+def check_parameters(
+    expected: Mapping[str, tuple[int, ...]], given: Mapping[str, tuple[int, ...]], *, origin: str
+) -> None:
+    """Refuse parameters, by name and shape, that are not those of a model: missing, left over or misshapen."""
+    problems = [
+        *(f"{name} is missing" for name in expected.keys() - given.keys()),
+        *(f"{name} is not a parameter of this model" for name in given.keys() - expected.keys()),
+        *(
+            f"{name} must have shape {expected[name]}, not {given[name]}"
+            for name in expected.keys() & given.keys()
+            if expected[name] != given[name]
+        ),
+    ]
+    if problems:
+        raise ModelError(
+            f"The parameters of {origin} must fit its settings and vocabulary, but {'; '.join(sorted(problems)[:5])}"
+            f"{f'; and {len(problems) - 5} more' if len(problems) > 5 else ''}. Its files do not belong together: "
+            "copy the whole model directory again."
+        )

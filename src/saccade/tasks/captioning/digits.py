@@ -1,0 +1,167 @@
+"""Scenes of handwritten digits among clutter, to be named from left to right (after Mnih et al. 2014, cluttered MNIST).
+
+The 1797 digits come with scikit-learn. The splits share no digit: what is tested was written by nobody seen in a
+training scene, not even as clutter. Where each digit lies is known, so that looking can be judged as well as saying.
+"""
+
+import hashlib
+import math
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from saccade.errors import MissingDependency
+from saccade.tasks.captioning.batch import CaptionBatch, collate_captions
+from saccade.tasks.captioning.digits_settings import DigitsSettings
+from saccade.text.tokenizer import EOS
+
+Split = Literal["train", "valid", "test"]
+SPLITS: tuple[Split, ...] = ("train", "valid", "test")
+"""In the order of the streams of lessons/generated.py."""
+
+SIDE, PIECE = 14, 7
+"""Pixels of a side of a digit, and of a piece of clutter."""
+APART = 7
+"""Pixels at least that one digit begins to the right of another, so that their order is plain to see."""
+TRIES = 20
+"""Places that are drawn at once, for one that suits."""
+NOWHERE = -SIDE
+"""Where a digit begins that is not there."""
+FIRST_DIGIT = EOS + 1
+NUM_TOKENS = FIRST_DIGIT + 10
+"""Specials and digits."""
+
+Picture = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """An image, and what is to be said of it."""
+
+    image: Picture
+    """Rows × columns, from 0 (paper) to 1 (ink)."""
+    digits: tuple[int, ...]
+    """From left to right."""
+    boxes: tuple[tuple[int, int], ...]
+    """The row and the column at which each of them begins; all are SIDE × SIDE pixels."""
+
+    @property
+    def caption(self) -> list[int]:
+        """The digits as tokens."""
+        return [FIRST_DIGIT + digit for digit in self.digits]
+
+
+@dataclass(frozen=True, slots=True)
+class SceneBatch(CaptionBatch):
+    """Scenes side by side, with where the digits lie."""
+
+    boxes: Int[Tensor, "batch digits 2"]
+    """The row and the column at which each digit begins, from left to right; NOWHERE after the last."""
+
+    @property
+    def num_digits(self) -> int:
+        """In all scenes together."""
+        return int((self.boxes[..., 0] != NOWHERE).sum())
+
+
+def scenes(settings: DigitsSettings, random: np.random.Generator, count: int, split: Split) -> list[Scene]:
+    """So many scenes of digits of a split."""
+    return [_scene(random, settings, split) for _ in range(count)]
+
+
+def scene_batch(drawn: list[Scene]) -> SceneBatch:
+    """Scenes side by side, to learn from."""
+    images = torch.from_numpy(np.stack([scene.image for scene in drawn]))[:, None]
+    batch = collate_captions(images, [scene.caption for scene in drawn])
+    most = max(len(scene.boxes) for scene in drawn)
+    boxes = torch.tensor([[*scene.boxes, *[(NOWHERE, NOWHERE)] * (most - len(scene.boxes))] for scene in drawn])
+    return SceneBatch(batch.images, batch.image_of, batch.prefix, batch.target, batch.target_mask, boxes)
+
+
+def cells_of(boxes: Int[Tensor, "batch digits 2"], size: int, cells: int) -> Bool[Tensor, "batch digits key"]:
+    """Which of cells × cells lie on each digit, row by row: those whose middle lies in its box."""
+    middles = (torch.arange(cells) + 0.5) * size / cells
+    within = (middles >= boxes[..., None]) & (middles < boxes[..., None] + SIDE)
+    return (within[..., 0, :, None] & within[..., 1, None, :]).flatten(-2)
+
+
+def mass_on_digits(weights: Float[Tensor, "batch target key"], batch: SceneBatch) -> float:
+    """The mean share of attention that lies on the digit being named; the end of a caption names none."""
+    cells, digits = math.isqrt(weights.shape[-1]), batch.boxes.shape[1]
+    on = cells_of(batch.boxes, batch.images.shape[-1], cells)
+    return float((weights[:, :digits] * on).sum() / batch.num_digits)
+
+
+def split_of(picture: Picture) -> Split:
+    """The split that a digit belongs to, told by its pixels alone: 70 % train, 10 % valid, 20 % test."""
+    fate = int.from_bytes(hashlib.sha256(np.ascontiguousarray(picture).tobytes()).digest()[:4]) % 10
+    return "test" if fate < 2 else "valid" if fate == 2 else "train"
+
+
+def _scene(random: np.random.Generator, settings: DigitsSettings, split: Split) -> Scene:
+    pictures, labels = _digits(split)
+    image = np.zeros((settings.size, settings.size), dtype=np.float32)
+    boxes = _boxes(random, settings)
+    chosen = random.integers(len(labels), size=len(boxes))
+    for (row, column), which in zip(boxes, chosen, strict=True):
+        image[row : row + SIDE, column : column + SIDE] = pictures[which]
+    if settings.clutter:
+        _strew(random, image, boxes, pictures[random.integers(len(labels), size=settings.clutter)])
+    return Scene(image, tuple(int(labels[which]) for which in chosen), tuple(boxes))
+
+
+def _boxes(random: np.random.Generator, settings: DigitsSettings) -> list[tuple[int, int]]:
+    """From left to right, none over another: the first of some tries that is so."""
+    number = int(random.integers(settings.fewest, settings.digits + 1))
+    one, other = np.triu_indices(number, k=1)
+    while True:
+        tries = random.integers(settings.size - SIDE + 1, size=(TRIES, number, 2))
+        tries = np.take_along_axis(tries, tries[..., 1:].argsort(axis=1), axis=1)
+        gaps = np.abs(tries[:, other] - tries[:, one])
+        good = ((gaps.max(axis=-1) >= SIDE) & (gaps[..., 1] >= APART)).all(axis=-1)
+        if good.any():
+            return [(int(row), int(column)) for row, column in tries[good.argmax()]]
+
+
+def _strew(
+    random: np.random.Generator, image: Picture, boxes: list[tuple[int, int]], pictures: NDArray[np.float32]
+) -> None:
+    """Lay a piece of each picture somewhere beside the digits; where there is hardly any room, leave it."""
+    cuts = random.integers(SIDE - PIECE + 1, size=(len(pictures), 2))
+    tries = random.integers(len(image) - PIECE + 1, size=(len(pictures), TRIES, 2))
+    beyond = tries[:, :, None] - np.array(boxes)
+    free = ~((beyond > -PIECE) & (beyond < SIDE)).all(axis=-1).any(axis=-1)
+    for which in free.any(axis=1).nonzero()[0]:
+        (down, across), (row, column) = cuts[which], tries[which, free[which].argmax()]
+        under = image[row : row + PIECE, column : column + PIECE]
+        np.maximum(under, pictures[which, down : down + PIECE, across : across + PIECE], out=under)
+
+
+@cache
+def _digits(split: Split) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """The digits of a split, SIDE × SIDE, and what they are."""
+    if find_spec("sklearn") is None:
+        raise MissingDependency(
+            "The digits task needs scikit-learn, which is not installed. Install it with: "
+            'pip install "saccade[reproduce]"'
+        )
+    from sklearn.datasets import load_digits
+
+    bundle = load_digits()
+    small = (bundle.images / 16).astype(np.float32)
+    own = [place for place, picture in enumerate(small) if split_of(picture) == split]
+    return np.stack([_enlarged(small[place]) for place in own]), bundle.target[own].astype(np.int64)
+
+
+def _enlarged(picture: Picture) -> Picture:
+    """8 × 8 pixels to SIDE × SIDE, in straight lines between their middles."""
+    places = np.clip((np.arange(SIDE) + 0.5) * len(picture) / SIDE - 0.5, 0, len(picture) - 1)
+    hats = np.maximum(0, 1 - np.abs(places[:, None] - np.arange(len(picture))))
+    return np.asarray(hats @ picture @ hats.T, dtype=np.float32)

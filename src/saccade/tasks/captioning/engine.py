@@ -1,0 +1,88 @@
+"""Runs a captioner with torch: images in, what is said of them out, and where it looked for each word."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from saccade.engines.engine import Advanced, Ids, Traced
+from saccade.errors import ModelError
+from saccade.nn.capture import capture
+from saccade.search.hypothesis import Hypothesis
+from saccade.search.search import search
+from saccade.search.settings import SearchSettings
+from saccade.tasks.captioning.batch import Images, collate_captions
+from saccade.tasks.captioning.model import AnyCaptioner, Captioner
+from saccade.text.tokenizer import BOS, EOS, PAD, SPECIALS, Tokenizer
+from saccade.trace.trace import AttentionTrace, Layer, Picture, Tokens
+
+BATCH = 64
+
+
+class CaptionEngine:
+    """A captioner in this process. An image has no tokens, so that a caption's limit is `max_length_extra`."""
+
+    def __init__(self, model: AnyCaptioner) -> None:
+        self.model: Captioner[Any] = model
+
+    @torch.inference_mode()
+    def describe(
+        self, images: Float[Tensor, "images ..."], settings: SearchSettings, *, advanced: Advanced = lambda _: None
+    ) -> list[list[Hypothesis]]:
+        """The best captions of each image, the best first. `advanced` is told how many more are done."""
+        self.model.eval()
+        found: list[list[Hypothesis]] = []
+        size = max(1, BATCH // settings.beam)
+        for part in (images[begin : begin + size] for begin in range(0, len(images), size)):
+            limits = torch.full((len(part),), settings.limit(0), device=part.device)
+            memory = self.model.encode(Images(part))
+            found += search(self.model, memory, limits=limits, bos=BOS, eos=EOS, settings=settings, banned=(PAD, BOS))
+            advanced(len(part))
+        return found
+
+    @torch.inference_mode()
+    def trace(self, images: Float[Tensor, "images ..."], captions: Sequence[Ids]) -> list[Traced]:
+        """How likely each token of each caption was, and where in the image was looked for it."""
+        if not self.model.settings.attends:
+            raise ModelError(
+                "Weights were asked for, but this model has no attention: it reads the mean of all cells. Train one "
+                'with model.attention = "soft" or "hard" to see where it looks.'
+            )
+        self.model.eval()
+        return [self._traced(image[None], caption) for image, caption in zip(images, captions, strict=True)]
+
+    def _traced(self, image: Tensor, caption: Ids) -> Traced:
+        batch = collate_captions(image, [caption])
+        with capture(self.model) as heard:
+            logits = self.model.logits(self.model(batch))
+        log_probs = -cross_entropy(logits[0].double(), batch.target[0], reduction="none")
+        layers = [
+            Layer(name, "image", torch.cat(calls, dim=-2)[0].numpy())
+            for name, calls in heard.weights.items()
+            if name.endswith("cross_attention")
+        ]
+        return Traced(tuple(log_probs.tolist()), tuple(layers))
+
+
+def caption_trace(
+    traced: Traced, caption: Hypothesis, tokenizer: Tokenizer, picture: Picture, *, model: str = ""
+) -> AttentionTrace:
+    """Where a model looked for each piece of a caption; `trace.words` makes words of them."""
+    text, spans = tokenizer.decode_with_spans(caption.ids)
+    pieces = [tokenizer.piece(id) for id in caption.ids]
+    tokens = Tokens((*pieces, SPECIALS[EOS]), text, (*spans, (len(text), len(text))))
+    made = AttentionTrace(
+        source=Tokens(()),
+        target=tokens,
+        layers=traced.layers,
+        model=model,
+        score=caption.score,
+        log_prob=caption.log_prob,
+        token_log_probs=traced.token_log_probs,
+        image=picture,
+    )
+    return made if caption.finished else replace(made, log_prob=None)

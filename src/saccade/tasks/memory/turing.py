@@ -1,0 +1,57 @@
+"""The Neural Turing Machine as a model that answers in episodes."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from saccade.errors import DataError
+from saccade.nn.addressing import Addressing
+from saccade.nn.turing import FeedForwardController, LstmController, TuringMachine, Writing
+from saccade.tasks.memory.episodes import Episodes
+from saccade.tasks.memory.model_settings import TuringSettings
+
+
+class Turing(nn.Module):
+    """Reads what is shown, and at every step says the logit of each bit; only where an answer is wanted it counts."""
+
+    def __init__(self, settings: TuringSettings, num_inputs: int, num_outputs: int) -> None:
+        super().__init__()
+        self.settings = settings
+        d_controller, d_row = settings.d_controller, settings.d_row
+        d_contexts = settings.read_heads * d_row
+        controller = FeedForwardController if settings.controller == "feed-forward" else LstmController
+        self.machine = TuringMachine(
+            controller(num_inputs + d_contexts, d_controller),
+            self._addressing(settings.read_heads),
+            Writing(self._addressing(settings.write_heads), d_controller, d_row),
+            rows=settings.rows,
+            d_key=d_row,
+        )
+        self.output = nn.Linear(d_controller + d_contexts, num_outputs)
+
+    def forward(self, episodes: Episodes) -> Float[Tensor, "batch steps bits"]:
+        """The logit of a one for each bit, at every step."""
+        if episodes.num_remembered > self.settings.rows:
+            raise DataError(
+                f"A memory needs a row for each of the {episodes.num_remembered} things that an episode wants "
+                f"remembered, but has {self.settings.rows}. Train a machine with model.rows = "
+                f"{episodes.num_remembered} or more, or give it shorter episodes."
+            )
+        state, said = self.machine.start(len(episodes.inputs)), []
+        for inputs in episodes.inputs.unbind(dim=1):
+            controller, state = self.machine(inputs, state)
+            said += [controller, state.context]
+        steps = torch.cat(said, dim=-1).view(*episodes.inputs.shape[:2], -1)
+        logits: Tensor = self.output(steps)
+        return logits
+
+    def _addressing(self, num_heads: int) -> Addressing:
+        settings = self.settings
+        return Addressing(
+            settings.d_controller,
+            settings.d_row,
+            num_heads=num_heads,
+            reach=settings.reach,
+            interpolates=settings.interpolates,
+            sharpens=settings.sharpens,
+        )

@@ -1,0 +1,120 @@
+"""Sets to be put in order by pointing at their elements: numbers sorted, corners of a hull, points along a tour.
+
+An answer is a list of positions, so its dictionary is as large as its set: id n is the n-th element, counted from 1,
+and 0 is the stop. The same 0 is read before the first answer, when nothing has been pointed at.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from saccade.tasks.pointing.geometry import Order, Points, convex_hull, shortest_tours
+from saccade.tasks.pointing.settings import PointTask
+
+STOP = 0
+D_INPUT: dict[PointTask, int] = {"sort": 1, "hull": 2, "tour": 2}
+"""How many numbers an element has."""
+
+Padded = TypeVar("Padded", bound="PointSets")  # not Self, which the shape checks of the tests do not know
+
+
+@dataclass(frozen=True, slots=True)
+class PointSets:
+    """Sets of different sizes, side by side."""
+
+    points: Float[Tensor, "batch source d_input"]
+    source_mask: Bool[Tensor, "batch source"]
+    """True where there is an element."""
+
+    def to(self: Padded, device: torch.device) -> Padded:
+        """The same on another device."""
+        moved = {field.name: getattr(self, field.name).to(device) for field in fields(self)}
+        return replace(self, **moved)
+
+    @property
+    def sets(self) -> list[Points]:
+        """Each set by itself, without padding."""
+        points, mask = self.points.cpu().double().numpy(), self.source_mask.cpu().numpy()
+        return [elements[real] for elements, real in zip(points, mask, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class PointBatch(PointSets):
+    """Sets with their answers, to learn from."""
+
+    prefix: Int[Tensor, "batch target"]
+    """What the decoder reads: 0, then the answer."""
+    target: Int[Tensor, "batch target"]
+    """What it should say: the answer, then the stop."""
+    target_mask: Bool[Tensor, "batch target"]
+    """True where there is something to say."""
+
+    @property
+    def num_targets(self) -> int:
+        """Answers and stops in all."""
+        return int(self.target_mask.sum())
+
+    @property
+    def orders(self) -> list[Order]:
+        """Each answer by itself, in positions counted from 0."""
+        targets, lengths = self.target.cpu().numpy(), self.target_mask.sum(dim=1).tolist()
+        return [target[: length - 1] - 1 for target, length in zip(targets, lengths, strict=True)]
+
+
+def point_batch(task: PointTask, random: np.random.Generator, count: int, smallest: int, largest: int) -> PointBatch:
+    """New sets with their answers."""
+    sets = draw(random, count, smallest, largest, D_INPUT[task])
+    return collate(sets, solve(task, sets))
+
+
+def draw(random: np.random.Generator, count: int, smallest: int, largest: int, d_input: int) -> list[Points]:
+    """Elements spread evenly between 0 and 1, as many of them as drawn evenly from `smallest` to `largest`."""
+    sizes = random.integers(smallest, largest + 1, size=count)
+    return np.split(random.random((int(sizes.sum()), d_input)), sizes.cumsum()[:-1])
+
+
+def solve(task: PointTask, sets: Sequence[Points]) -> list[Order]:
+    """The right answer to each set, in positions counted from 0."""
+    match task:
+        case "sort":
+            return [points[:, 0].argsort(kind="stable") for points in sets]
+        case "hull":
+            return [convex_hull(points) for points in sets]
+        case "tour":
+            return _tours(sets)
+
+
+def collate_sets(sets: Sequence[Points]) -> PointSets:
+    """Pad sets to the largest of them, in single precision."""
+    sizes = np.array([len(points) for points in sets])
+    mask = np.arange(sizes.max()) < sizes[:, None]
+    padded = np.zeros((*mask.shape, sets[0].shape[1]), dtype=np.float32)
+    padded[mask] = np.concatenate(sets)
+    return PointSets(torch.from_numpy(padded), torch.from_numpy(mask))
+
+
+def collate(sets: Sequence[Points], orders: Sequence[Order | Sequence[int]]) -> PointBatch:
+    """Pad sets and answers, which are positions counted from 0."""
+    padded, lengths = collate_sets(sets), np.array([len(order) for order in orders])[:, None]
+    place = np.arange(lengths.max() + 1)
+    target = np.full((len(sets), len(place)), STOP)
+    target[place < lengths] = np.concatenate(orders) + 1
+    prefix = np.roll(target, 1, axis=1)  # what comes round from the end is a stop, or padding that looks like one
+    mask = place <= lengths
+    return PointBatch(padded.points, padded.source_mask, *map(torch.from_numpy, (prefix, target, mask)))
+
+
+def _tours(sets: Sequence[Points]) -> list[Order]:
+    """Tours of the same size are looked for together."""
+    found: dict[int, NDArray[np.int64]] = {}
+    sizes = np.array([len(points) for points in sets])
+    for size in np.unique(sizes):
+        rows = (sizes == size).nonzero()[0]
+        found.update(zip(rows.tolist(), shortest_tours(np.stack([sets[row] for row in rows])), strict=True))
+    return [found[row] for row in range(len(sets))]

@@ -1,0 +1,102 @@
+"""The recipe of translation, the task that a recipe is of unless it says otherwise. No torch here."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from saccade.data.settings import DataSettings
+from saccade.models.settings import ModelSettings, RecurrentSettings, TransformerSettings
+from saccade.recipe import Recipe
+from saccade.search.settings import SearchSettings
+from saccade.text.tokenizer import TokenizerSettings
+from saccade.training.settings import TrainingSettings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TranslationSettings:
+    """Text from one language into another; the sections `data` and `tokenizer` say more."""
+
+    kind: Literal["translation"] = "translation"
+    """The task."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TranslationTrainingSettings(TrainingSettings):
+    """How a model that translates is trained."""
+
+    batch_tokens: int = 4096
+    """Tokens of a batch on its longer side, padding included."""
+    label_smoothing: float = 0.1
+    """Probability that is taken from the right token and spread over all others."""
+    consistency: float = 0.0
+    """R-Drop (Liang et al. 2021), for small corpora: each batch is read twice, under different dropout, and the loss
+    gets this times the divergence between the two. 1 to 3 is usual (half of the paper's α); 0 is off. An update
+    takes about twice as long."""
+    validation_sentences: int = 2000
+    """How many sentences of the validation set are translated for BLEU, at most."""
+    validation_beam: int = 1
+    """Beam of the translations made for validation."""
+    warm_start: Path | None = None
+    """A model directory whose parameters the run starts from; it must have the same settings and tokenizers."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """bfloat16 multiplies matrices with 8 bits of precision (autocast), where the hardware is faster that way;
+    parameters, loss and validation stay in float32."""
+    compile: bool = False
+    """Compile the model with torch.compile, which takes a minute or more; worth a try on a GPU."""
+
+    def __post_init__(self) -> None:
+        TrainingSettings.__post_init__(self)
+        rules = {
+            **{name: (getattr(self, name) >= 1, "at least 1") for name in _POSITIVE},
+            "label_smoothing": (0 <= self.label_smoothing < 1, "at least 0 and below 1"),
+            "consistency": (self.consistency >= 0, "0 or more"),
+        }
+        broken = [(name, rule) for name, (holds, rule) in rules.items() if not holds]
+        if broken:
+            raise ValueError("; ".join(f"{name} must be {rule}, not {getattr(self, name)}" for name, rule in broken))
+
+
+_POSITIVE = ("batch_tokens", "validation_sentences", "validation_beam")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TranslationRecipe(Recipe):
+    """The sections of the recipe of a translator."""
+
+    task: TranslationSettings = field(default_factory=TranslationSettings)
+    """What is learned."""
+    data: DataSettings
+    """Which files to learn from."""
+    tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
+    """How text becomes tokens."""
+    model: ModelSettings = field(default_factory=TransformerSettings)
+    """What is trained."""
+    training: TranslationTrainingSettings = field(default_factory=TranslationTrainingSettings)
+    """How it is trained."""
+    search: SearchSettings = field(default_factory=SearchSettings)
+    """How the finished model translates unless told otherwise."""
+
+    def __post_init__(self) -> None:
+        if self.model.embeddings == "shared" and not self.tokenizer.shared:
+            raise ValueError(
+                'model.embeddings = "shared" needs one vocabulary for both languages, but tokenizer.shared is false. '
+                'Set tokenizer.shared = true, or model.embeddings = "tied"'
+            )
+        if not isinstance(self.model, RecurrentSettings):
+            return
+        if self.model.attention.positions == "hard" and self.training.consistency:
+            raise ValueError(
+                'training.consistency must be 0 with model.attention.positions = "hard": two readings that sample '
+                "different words need not agree"
+            )
+        if self.model.attention.score == "location":
+            attention, longest = self.model.attention, self.data.max_tokens + 1
+            if attention.num_positions < longest and not attention.truncates:
+                raise ValueError(
+                    f"model.attention.num_positions must be at least {longest}, the longest source with its end "
+                    f"(data.max_tokens + 1), not {attention.num_positions}: a location score has no other positions. "
+                    "Raise it, lower data.max_tokens, or set model.attention.truncates = true"
+                )
+
+
+RECIPES = (TranslationRecipe,)

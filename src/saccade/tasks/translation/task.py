@@ -1,0 +1,224 @@
+"""Translation: text pairs of a prepared corpus, learned by an encoder–decoder."""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import cast
+
+import tomli_w
+from torch import nn
+
+from saccade import settings
+from saccade.data.loader import Loaded, Resampling, load
+from saccade.data.prepare import Prepared, prepare
+from saccade.data.sampler import Position, Sampler
+from saccade.directory import CARD, Description, Direction, ModelDirectory, save
+from saccade.engines.torch import TorchEngine
+from saccade.errors import DataError, ModelError, SettingsError
+from saccade.models.build import Model, build
+from saccade.models.fill import fill
+from saccade.models.settings import RecurrentSettings
+from saccade.tasks.translation.loss import TranslationLoss
+from saccade.tasks.translation.settings import TranslationRecipe
+from saccade.tasks.translation.validation import Validator
+from saccade.trace.trace import AttentionTrace
+from saccade.training.learner import Learner
+from saccade.training.reporter import Reporter
+from saccade.training.task import Parameters, Validation
+from saccade.translator import Translator
+
+
+class TranslationTask:
+    """A prepared corpus of text pairs, and the model that a recipe wants to learn from it."""
+
+    def __init__(self, recipe: TranslationRecipe, prepared: Prepared | None = None) -> None:
+        self.recipe = recipe
+        if prepared is not None:
+            self.prepared = _validatable(prepared)
+
+    def prepare(self, reporter: Reporter) -> None:
+        """Clean, learn tokenizers and encode, unless it has been done."""
+        recipe, warm_start = self.recipe, self.recipe.training.warm_start
+        prepared = prepare(
+            recipe.data,
+            recipe.tokenizer,
+            recipe.run / "corpus",
+            seed=recipe.training.seed,
+            reuse=ModelDirectory.open_translator(warm_start).tokenizers if warm_start else None,
+            replaces=not any((recipe.run / "checkpoints").glob("update-*")),
+            progress=lambda stage, done, total: reporter.preparing(stage, done, total, "pairs"),
+        )
+        rows = [(what, f"{count:,}", example) for what, count, example in prepared.report.table()]
+        reporter.prepared(_summary(prepared), rows)
+        self.prepared = _validatable(prepared)
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """The corpus below the run directory."""
+        return _validatable(Prepared.open(self.recipe.run / "corpus"))
+
+    @cached_property
+    def _validator(self) -> Validator:
+        data, prepared = self.recipe.data, self.prepared
+        return Validator(prepared.valid_examples, prepared.tokenizers, data.target_language, self.recipe.training)
+
+    @property
+    def digest(self) -> str:
+        """That of the encoded corpus."""
+        return self.prepared.digest
+
+    @property
+    def batches_per_epoch(self) -> int:
+        """How many batches the corpus is cut into."""
+        return len(self.sampler().epoch(0))
+
+    @property
+    def d_model(self) -> int:
+        """Size of the model's states."""
+        return self.recipe.model.d_model
+
+    def build(self) -> Model:
+        """A new model, or with a warm start one with the parameters of another."""
+        tokenizers = self.prepared.tokenizers
+        model = build(self.recipe.model, len(tokenizers.source), len(tokenizers.target))
+        if path := self.recipe.training.warm_start:
+            given = ModelDirectory.open_translator(path)
+            if given.tokenizers.checksums != tokenizers.checksums:
+                raise ModelError(
+                    f"A warm start needs the tokenizers that {path} was trained with, but the corpus was encoded "
+                    "with others. Prepare it again with the same `training.warm_start`."
+                )
+            self._check_same_make(given)
+            fill(model, given.parameters(), origin=str(path))
+        return model
+
+    def learner(self, model: nn.Module) -> Learner:
+        """The model with its loss."""
+        attention = self.recipe.model.attention if isinstance(self.recipe.model, RecurrentSettings) else None
+        loss = TranslationLoss(cast(Model, model), self.recipe.training, attention)
+        return Learner(model, loss, loss.baseline)
+
+    def is_divisible(self, model: nn.Module) -> bool:
+        """A batch of pairs has parts."""
+        return not cast(Model, model).draws_from_torch and not self.recipe.training.compile
+
+    def sampler(self, rank: int = 0, world: int = 1) -> Sampler:
+        """What cuts the corpus into batches."""
+        training, train = self.recipe.training, self.prepared.train
+        weights = train.weights([corpus.weight for corpus in self.recipe.data.train])
+        budget = training.batch_tokens
+        return Sampler(train.lengths, max_tokens=budget, seed=training.seed, weights=weights, rank=rank, world=world)
+
+    def batches(self, start: Position, rank: int, world: int) -> Iterator[Loaded]:
+        """From the store, with subwords sampled again if the recipe wants it."""
+        sampling, seed = self.recipe.tokenizer.sampling, self.recipe.training.seed
+        resampled = Resampling(self.prepared.tokenizers, sampling, seed, self.recipe.data.max_tokens)
+        return load(self.prepared.train, self.sampler(rank, world), start, resampled)
+
+    def place(self, row: int) -> str:
+        """File and line of a pair."""
+        return self.prepared.train.place(row)
+
+    def validate(self, model: nn.Module, update: int) -> Validation:
+        """Loss and BLEU on the validation set."""
+        return self._validator(cast(Model, model), update)
+
+    def evaluate(self, model: nn.Module) -> Mapping[str, float]:
+        """Loss and BLEU on the validation set, by the search of the recipe."""
+        validation = self._validator(cast(Model, model), 0, self.recipe.search)
+        return {"loss": validation.loss, "BLEU": validation.quality}
+
+    def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
+        """What the model attends to while it translates a text, or an example of the validation set."""
+        source = self.prepared.valid_examples[0].source if text is None else text
+        directory = ModelDirectory(self.recipe.run / "model", self._description, self.prepared.tokenizers)
+        translation = Translator(directory, TorchEngine(cast(Model, model))).translate(source, attention=True)
+        assert translation.attention is not None
+        return [translation.attention]
+
+    def save(self, path: Path, parameters: Parameters, story: str) -> None:
+        """Write the model directory, replacing the one that was there."""
+        save(path, self._description, self.prepared.tokenizers, parameters, self._card(story))
+
+    @property
+    def _description(self) -> Description:
+        data = self.recipe.data
+        return Description(
+            directions=(Direction(source=data.source_language, target=data.target_language),),
+            max_tokens=data.max_tokens,
+            model=self.recipe.model,
+            search=self.recipe.search,
+        )
+
+    def _check_same_make(self, given: ModelDirectory) -> None:
+        """A warm start may change how much is dropped, but not what there is to be learned."""
+        changes = settings.differences(given.description.model, self.recipe.model)
+        changes = [change for change in changes if "dropout" not in change]
+        if changes:
+            raise SettingsError(
+                f"A warm start needs the [model] settings of {given.path}, but they differ",
+                [*(f"model.{change}" for change in changes), f"Copy this into the recipe:\n{_model_section(given)}"],
+            )
+
+    def _card(self, story: str) -> str:
+        """What people should know of a model before they use it."""
+        data, prepared = self.recipe.data, self.prepared
+        corpora = "\n".join(f"- {' and '.join(path.name for path in corpus.files.values())}" for corpus in data.train)
+        base = self._base_card() if self.recipe.training.warm_start else ""
+        return f"""# {data.source_language} → {data.target_language}, {self.recipe.model.kind}
+
+{story}
+
+## Data
+
+{len(prepared.train):,} pairs after cleaning, from
+{corpora}
+
+Validation: {len(prepared.valid_examples):,} pairs.
+
+## Use
+
+Sentences of up to {data.max_tokens} tokens from {data.source_language} to {data.target_language}, of the kind
+found in the data above. Other text is translated too, and less well. It inherits the errors and biases of its data.
+{base}"""
+
+    def _base_card(self) -> str:
+        """What the card of the model says that this one started from: its data and licence bind this one, too."""
+        assert self.recipe.training.warm_start is not None
+        directory = ModelDirectory.open_translator(self.recipe.training.warm_start)
+        card = directory.path / CARD
+        text = card.read_text("utf-8", "replace") if card.is_file() else "It has no card.\n"
+        quoted = "".join(f"> {line}\n" for line in text.splitlines())
+        return (
+            f"\n## Base model\n\nTraining started from the parameters of {directory.name}. Its card says:\n\n{quoted}"
+        )
+
+
+def _validatable(prepared: Prepared) -> Prepared:
+    """The same; one without validation pairs is refused."""
+    if not prepared.valid_examples:
+        raise DataError(
+            "Training is validated on pairs that it does not learn from, but there are none. "
+            "Name a corpus of them as data.valid, or raise data.hold_out."
+        )
+    return prepared
+
+
+def _model_section(given: ModelDirectory) -> str:
+    """The [model] section of a recipe for a model like this one."""
+    return tomli_w.dumps({"model": settings.table(given.description.model)})
+
+
+def _summary(prepared: Prepared) -> str:
+    """What a corpus amounts to, in a sentence."""
+    tokens, tokenizers = prepared.train.num_tokens, prepared.tokenizers
+    target = "" if tokenizers.shared else f" and {len(tokenizers.target):,}"
+    return (
+        f"{tokens[0]:,} source tokens, {tokens[1]:,} target tokens; vocabulary of {len(tokenizers.source):,}{target}; "
+        f"{len(prepared.valid_examples):,} pairs for validation"
+    )
+
+
+def open_task(recipe: TranslationRecipe, tokenizers: object = None) -> TranslationTask:
+    """The task of a recipe; its tokenizers are those of the prepared corpus."""
+    return TranslationTask(recipe)

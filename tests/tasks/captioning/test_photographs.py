@@ -1,0 +1,156 @@
+"""The lesson of photographs, on images of one colour: trained, resumed, measured, saved and shown; and learned."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from safetensors.numpy import load_file
+from safetensors.torch import save_file
+
+from saccade.errors import ModelError
+from saccade.nn.images import D_EFFICIENT, EfficientNetLite
+from saccade.tasks.captioning import photographs as captions
+from saccade.tasks.captioning.network import EfficientNet
+from saccade.tasks.captioning.scores import bare, caption_bleu
+from saccade.trace.file import load_all
+
+COLOURS = {"red": (250, 0, 0), "green": (0, 250, 0), "blue": (0, 0, 250), "white": (250, 250, 250)}
+RECIPE = """\
+run = "run"
+[task]
+kind = "captions"
+images = "images"
+train = "train.tsv"
+valid = "valid.tsv"
+network = "network.safetensors"
+features = "features"
+vocabulary = 300
+batch = 4
+[model]
+kind = "captioner"
+d_model = 32
+dropout = 0.1
+[training]
+updates = {updates}
+learning_rate = 0.01
+warmup = 5
+validate_every = {updates}
+checkpoint_every = 20
+average = 0
+[search]
+beam = 2
+max_length_extra = 12
+"""
+
+
+class Colours(EfficientNet):
+    """In its place: the mean colour of each cell, spread over as many features."""
+
+    def __init__(self, path: Path) -> None:
+        spread = np.random.default_rng(1).normal(size=(3, D_EFFICIENT))
+        self.spread = spread.astype(np.float32)
+        self.checksum = "colours"
+
+    def __call__(self, pixels: np.ndarray) -> np.ndarray:
+        cells = pixels.reshape(len(pixels), 7, 32, 7, 32, 3).mean(axis=(2, 4)) / 255
+        return (cells @ self.spread).astype(np.float32)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(captions, "EfficientNet", Colours)
+    (tmp_path / "images").mkdir()
+    lines: dict[str, list[str]] = {"train": [], "valid": []}
+    for name, colour in COLOURS.items():
+        for number, split in enumerate(("train", "train", "train", "valid")):
+            shade = tuple(max(0, part - 9 * number) for part in colour)
+            Image.new("RGB", (40, 30), shade).save(tmp_path / "images" / f"{name}{number}.png")
+            lines[split] += [f"{name}{number}.png\tA {name} wall .", f"{name}{number}.png\ta wall that is {name} ."]
+    for split, each in lines.items():
+        (tmp_path / f"{split}.tsv").write_text("\n".join(each) + "\n", "utf-8")
+    return tmp_path
+
+
+def recipe(folder: Path, updates: int) -> Path:
+    (folder / "recipe.toml").write_text(RECIPE.format(updates=updates), "utf-8")
+    return folder / "recipe.toml"
+
+
+def test_captions_are_learned_measured_and_shown(saccade: Callable[..., object], folder: Path):
+    ended = saccade("train", recipe(folder, 80))
+    assert ended.code == 0, ended.stderr
+    figures = json.loads(saccade("evaluate", "--model", folder / "run", "--json").stdout)
+    assert figures["BLEU"] > 80
+    assert figures["BLEU, lower"] <= figures["BLEU"] <= figures["BLEU, upper"]
+    assert figures["different captions"] >= 0.75
+
+    ended = saccade("view", "--model", folder / "run", folder / "images" / "blue3.png", "-o", folder / "a.json")
+    assert ended.code == 0, ended.stderr
+    (trace,) = load_all(folder / "a.json")
+    assert "blue" in trace.target.text
+    assert trace.image.data.startswith("data:image/png;base64,")
+    assert trace.matrix(kind="image").shape == (len(trace.target), 49)
+    assert sorted(path.name for path in (folder / "features").iterdir()) == [
+        "train.json",
+        "train.npy",
+        "valid.json",
+        "valid.npy",
+    ]
+
+
+def test_a_run_goes_on_where_it_was(saccade: Callable[..., object], folder: Path):
+    results = []
+    for parts in ((40,), (20, 40)):
+        for updates in parts:
+            assert saccade("train", recipe(folder, updates), "--set", f"run={folder}/run{len(parts)}").code == 0
+        results.append(load_file(folder / f"run{len(parts)}" / "checkpoints/update-00000040/model.safetensors"))
+    assert all(np.array_equal(results[0][name], results[1][name]) for name in results[0])
+
+
+def test_efficientnet_is_read_from_safetensors(tmp_path: Path):
+    torch.manual_seed(1)
+    network = EfficientNetLite()
+    save_file(network.state_dict(), tmp_path / "n.safetensors")
+    loaded = EfficientNet(tmp_path / "n.safetensors")
+    pixels = np.random.default_rng(1).integers(0, 256, (1, 64, 64, 3)).astype(np.uint8)
+    grids = loaded(pixels)
+    assert grids.shape == (1, 2, 2, D_EFFICIENT)
+    with torch.inference_mode():
+        expected = network((torch.from_numpy(pixels).permute(0, 3, 1, 2).float() - 127) / 128)
+    np.testing.assert_allclose(grids, expected.numpy(), atol=1e-6)
+    assert loaded.classify(pixels).sum() == pytest.approx(1.0, abs=1e-4)
+    assert len(loaded.checksum) == 64
+
+
+def test_a_network_that_is_none(tmp_path: Path):
+    path = tmp_path / "n.safetensors"
+    path.write_bytes(b"nothing")
+    with pytest.raises(ModelError) as caught:
+        EfficientNet(path)
+    said = str(caught.value)
+    assert said.startswith(
+        f"{path} must hold the parameters of EfficientNet-Lite0 as benchmarks/efficientnet.py writes them, but it "
+        "cannot be used: "
+    )
+    assert said.endswith(". Make it again.")
+
+
+def test_bleu_against_several_captions():
+    """Every word of both stands in some caption of its image; a caption less is no harm."""
+    known = [["A dog runs over the grass .", "the dog runs"], ["two men sit on a bench"]]
+    right = caption_bleu(["a dog runs over the grass .", "Two men sit on a bench"], known, language="en")
+    assert right.value == pytest.approx(100.0)
+    assert "nrefs:var" in right.signature
+    assert "case:lc" in right.signature
+    assert right.interval is not None
+    wrong = caption_bleu(["a dog runs over the water .", "two men sit on a bench"], known, language="en")
+    assert 50 < wrong.value < 100
+
+
+def test_bare_captions_have_no_punctuation():
+    assert bare("a dog 's ball , on the grass .") == "a dog s ball on the grass"
+    assert bare("两只狗，在草地上。") == "两只狗 在草地上"

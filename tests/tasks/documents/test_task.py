@@ -1,0 +1,208 @@
+"""The lesson of documents: its data, its model and baselines, and that a task is trained like everything else."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file
+from torch import Tensor
+
+from saccade.data.sampler import Position
+from saccade.errors import DataError, ModelError
+from saccade.nn.capture import capture
+from saccade.search.settings import SearchSettings
+from saccade.tasks.documents import documents
+from saccade.tasks.documents.documents import FIRST_CLASS, MARKER, Documents
+from saccade.tasks.documents.model import Hierarchical
+from saccade.tasks.documents.model_settings import HierarchicalSettings
+from saccade.tasks.documents.settings import DocumentsSettings
+from saccade.tasks.documents.task import DocumentsTask
+
+TASK = DocumentsSettings(batch=16, min_sentences=2, max_sentences=5, num_words=6)
+POOLINGS = ("attention", "average", "flat")
+
+
+def lesson(**model: object) -> DocumentsTask:
+    return DocumentsTask(TASK, HierarchicalSettings(d_model=16, **model), SearchSettings())
+
+
+def drawn(count: int = 16, seed: int = 1) -> Documents:
+    return documents.draw(TASK, np.random.default_rng(seed), count)
+
+
+def model_of(pooling: str) -> Hierarchical:
+    torch.manual_seed(1)
+    return lesson(pooling=pooling).build().eval().double()
+
+
+def test_one_sentence_has_the_marker_and_names_the_class():
+    batch = drawn(200)
+    for words, mask, label, cue in zip(
+        *(getattr(batch, name).tolist() for name in ("words", "mask", "label", "cue")), strict=True
+    ):
+        sentences = [[word for word, real in zip(*row, strict=True) if real] for row in zip(words, mask, strict=True)]
+        assert [place for place, sentence in enumerate(sentences) if MARKER in sentence] == [cue]
+        named = [word - FIRST_CLASS for word in sentences[cue] if FIRST_CLASS <= word < FIRST_CLASS + TASK.num_classes]
+        assert named == [label]
+        lengths = [len(sentence) for sentence in sentences if sentence]
+        assert TASK.min_sentences <= len(lengths) <= TASK.max_sentences
+        assert all(3 <= length <= 6 for length in lengths)
+        assert all(not sentence for sentence in sentences[len(lengths) :])
+
+
+def test_other_sentences_name_classes_too():
+    """Otherwise a bag of words would do: a third of documents and more name a class that is not theirs."""
+    batch = drawn(200)
+    others = (batch.words >= FIRST_CLASS) & (batch.words < FIRST_CLASS + TASK.num_classes)
+    wrong = (others & (batch.words != (FIRST_CLASS + batch.label)[:, None, None])).any(dim=(1, 2))
+    assert 0.33 < wrong.double().mean() < 1
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_company_and_padding_change_nothing(pooling: str):
+    model, batch = model_of(pooling), drawn(8)
+    with torch.no_grad():
+        together = model(batch)
+        for row in range(8):
+            sentences = batch.mask[row].any(dim=-1).sum()
+            words = batch.mask[row].sum(dim=-1).max()
+            alone = Documents(
+                batch.words[row : row + 1, :sentences, :words],
+                batch.mask[row : row + 1, :sentences, :words],
+                batch.label[row : row + 1],
+                batch.cue[row : row + 1],
+            )
+            torch.testing.assert_close(model(alone)[0], together[row], rtol=0, atol=1e-12)
+
+
+def loop(model: Hierarchical, batch: Documents, row: int) -> Tensor:
+    """HN-ATT in plain loops, a sentence at a time (Yang et al. 2016, eq. 1–10)."""
+
+    def read(cell: torch.nn.GRU, states: Tensor) -> Tensor:
+        return cell(states[None])[0][0]
+
+    def pooled(pool: torch.nn.Module, states: Tensor) -> Tensor:
+        inner = pool.attention.score.key_map[0]
+        scores = [float((inner.weight @ state + inner.bias).tanh() @ pool.query) for state in states]
+        exps = [np.exp(score) for score in scores]
+        return sum(value / sum(exps) * state for value, state in zip(exps, states, strict=True))
+
+    vectors = []
+    for words, mask in zip(batch.words[row], batch.mask[row], strict=True):
+        if mask.any():
+            vectors.append(pooled(model.word_pool, read(model.words.cell, model.embedding(words[mask]))))
+    return model.output(pooled(model.sentence_pool, read(model.sentences.cell, torch.stack(vectors))))
+
+
+def test_hierarchical_attention_is_that_of_the_paper():
+    model, batch = model_of("attention"), drawn(4)
+    with torch.no_grad():
+        for row, logits in enumerate(model(batch)):
+            torch.testing.assert_close(loop(model, batch, row), logits, rtol=0, atol=1e-10)
+
+
+def test_weights_are_heard_for_words_and_sentences():
+    model, batch = model_of("attention"), drawn(4)
+    with torch.no_grad(), capture(model) as heard:
+        model(batch)
+    words, sentences = heard.weights["word_pool.attention"][0], heard.weights["sentence_pool.attention"][0]
+    torch.testing.assert_close(sentences.sum(dim=-1), torch.ones_like(sentences[..., 0]))
+    assert (words[..., 0, :].squeeze(1)[~batch.mask.flatten(0, 1)] == 0).all()
+
+
+def test_what_is_shown_adds_up_to_one():
+    taught = lesson()
+    trace = taught.show(taught.build(), None)[0]
+    for layer in trace.layers:
+        assert layer.weights.sum() == pytest.approx(1.0, abs=1e-5)
+    assert [trace.source.text[start:end] for start, end in trace.source.spans] == list(trace.source.tokens)
+
+
+def test_a_text_is_read_as_it_is_written():
+    trace = lesson().show(lesson().build(), "w10 w11. MARKER class2 w12.")[0]
+    assert trace.source.tokens == ("w10", "w11", "MARKER", "class2", "w12")
+    assert trace.target.tokens[0].startswith("class")
+
+
+def test_an_unknown_word_is_named():
+    with pytest.raises(DataError) as error:
+        lesson().show(lesson().build(), "w10 dog.")
+    assert str(error.value) == (
+        "A document must be made of the words MARKER, class0, class1, …, w65, with a full stop after each sentence, "
+        "but dog is none of them."
+    )
+
+
+def test_an_average_has_no_weights_to_show():
+    averaging = lesson(pooling="average")
+    with pytest.raises(ModelError, match='pooling = "average" has none: all words count alike'):
+        averaging.show(averaging.build(), None)
+
+
+RECIPE = """\
+run = "run"
+[task]
+kind = "documents"
+min_sentences = 2
+max_sentences = 3
+num_words = 4
+[model]
+kind = "hierarchical"
+d_model = 16
+[training]
+updates = {updates}
+learning_rate = 0.01
+warmup = 5
+validate_every = 10
+checkpoint_every = 10
+average = 0
+"""
+
+
+def recipe(directory: Path, updates: int) -> Path:
+    directory.mkdir(exist_ok=True)
+    (directory / "recipe.toml").write_text(RECIPE.format(updates=updates), encoding="utf-8")
+    return directory / "recipe.toml"
+
+
+def test_a_task_is_trained_resumed_measured_and_shown(saccade: Callable[..., object], tmp_path: Path):
+    whole, halved = tmp_path / "whole", tmp_path / "halved"
+    assert saccade("train", recipe(whole, 40)).code == 0
+    assert saccade("train", recipe(halved, 20)).code == 0
+    assert saccade("train", recipe(halved, 40)).code == 0
+    ours, theirs = (load_file(each / "run/checkpoints/update-00000040/model.safetensors") for each in (whole, halved))
+    assert ours.keys() == theirs.keys()
+    assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
+
+    lines = [json.loads(line) for line in (whole / "run/metrics.jsonl").read_text("utf-8").splitlines()]
+    assert [line["update"] for line in lines if "valid_accuracy" in line] == [10, 20, 30, 40]
+    assert 'kind = "documents"' in saccade("info", whole / "run").stdout
+    figures = json.loads(saccade("evaluate", "--model", whole / "run", "--json").stdout)
+    assert set(figures) == {"loss", "accuracy"}
+    assert saccade("view", "--model", whole / "run", "-o", tmp_path / "a.svg").code == 0
+    assert (tmp_path / "a.svg").read_text("utf-8").startswith("<svg")
+
+
+def test_a_model_of_a_task_does_not_translate(saccade: Callable[..., object], tmp_path: Path):
+    saccade("train", recipe(tmp_path, 10))
+    ended = saccade("translate", "--model", tmp_path / "run", stdin="A dog runs.\n")
+    assert ended.code == 1
+    assert 'must hold a model that translates, but it has learned the task "documents"' in ended.stderr
+
+
+def test_the_task_is_learned():
+    """In two seconds; guessing is right in a quarter."""
+    taught = DocumentsTask(replace(TASK, batch=32), HierarchicalSettings(d_model=32), SearchSettings())
+    torch.manual_seed(1)
+    model = taught.build()
+    learner = taught.learner(model)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _, loaded in zip(range(250), taught.batches(Position(), 0, 1), strict=False):
+        optimizer.zero_grad()
+        (learner(loaded.batch)[0] / 32).backward()
+        optimizer.step()
+    assert taught.evaluate(model)["accuracy"] > 0.9
