@@ -16,7 +16,9 @@ from saccade.errors import (
 from saccade.search.settings import SearchSettings
 
 if TYPE_CHECKING:
+    from saccade.aligner import align
     from saccade.evaluation.risk import MinimumRisk
+    from saccade.evaluator import Evaluation, evaluate
     from saccade.library import describe_model, export_model, import_model, open_model
     from saccade.recipe import Recipe
     from saccade.tasks.model import TaskModel
@@ -33,6 +35,7 @@ __all__ = [
     "AttentionTrace",
     "CheckpointError",
     "DataError",
+    "Evaluation",
     "MinimumRisk",
     "MissingDependency",
     "ModelError",
@@ -50,8 +53,10 @@ __all__ = [
     "Translator",
     "Wording",
     "__version__",
+    "align",
     "describe_model",
     "estimate",
+    "evaluate",
     "export_model",
     "import_model",
     "load",
@@ -63,6 +68,7 @@ __all__ = [
 
 _LAZY = {
     "AttentionTrace": "saccade.trace.trace",
+    "Evaluation": "saccade.evaluator",
     "MinimumRisk": "saccade.evaluation.risk",
     "Recipe": "saccade.recipe",
     "Reporter": "saccade.training.reporter",
@@ -72,8 +78,10 @@ _LAZY = {
     "Translation": "saccade.translation",
     "Translator": "saccade.translator",
     "Wording": "saccade.text.wording",
+    "align": "saccade.aligner",
     "describe_model": "saccade.library",
     "estimate": "saccade.trainer",
+    "evaluate": "saccade.evaluator",
     "export_model": "saccade.library",
     "import_model": "saccade.library",
     "load": "saccade.translator",
