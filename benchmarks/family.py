@@ -15,12 +15,14 @@ import statistics
 import subprocess
 import sys
 import tomllib
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
 from saccade import Recipe, Reporter
+from saccade.data.sampler import Position
 from saccade.directory import ModelDirectory
 from saccade.tasks.build import open_task
 from saccade.training.loop import Training
@@ -99,7 +101,10 @@ def measure_speed() -> None:
         task = open_task(own)
         task.prepare(Reporter())
         trainings[name] = Training(Run(own.run, own), task)
-    rounds = [{name: training.trial(updates=20) for name, training in trainings.items()} for _ in range(3)]
+    rounds = [
+        {name: training.trial(list(islice(training.batches(Position()), 20))) for name, training in trainings.items()}
+        for _ in range(3)
+    ]
     medians = {name: statistics.median(each[name] for each in rounds) * 1000 for name in FAMILY}
     (RUNS / "speed.json").write_text(json.dumps(medians, indent=1), encoding="utf-8")
     print("\n".join(f"{name:<15} {milliseconds:6.0f} ms" for name, milliseconds in medians.items()))

@@ -31,8 +31,8 @@ def compare(paths: list[Path]) -> None:
     print("| model | parameters | loss | BLEU-4 | 95 % | without punctuation | 95 % | different captions |")
     print("|---" * 8 + "|")
     for path in paths:
-        lesson, model = opened(path)
-        found = lesson.evaluate(model)
+        task, model = opened(path)
+        found = task.evaluate(model)
         number = sum(parameter.numel() for parameter in model.parameters())
         scores = [
             f"{found[name]:.2f} | {found[f'{name}, lower']:.2f}–{found[f'{name}, upper']:.2f}"
@@ -44,9 +44,9 @@ def compare(paths: list[Path]) -> None:
 
 def draw(path: Path, page: Path, number: int) -> None:
     """Every tenth validation image, with where was looked for each word."""
-    lesson, model = opened(path)
-    images = [each.image for each in lesson.valid[::10][:number]]
-    sheets = [overlay(words(trace), title=trace.target.text) for trace in lesson.traces(model, images)]
+    task, model = opened(path)
+    images = [each.image for each in task.valid[::10][:number]]
+    sheets = [overlay(words(trace), title=trace.target.text) for trace in task.traces(model, images)]
     page.write_text("<!doctype html><meta charset=utf-8><title>Captions</title>" + "<hr>".join(sheets), "utf-8")
     print(page)
 

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from saccade.tasks.model import TaskModel
     from saccade.text.wording import Wording
     from saccade.trace.trace import AttentionTrace
-    from saccade.trainer import TrainingEstimate, TrainingResult, estimate, prepare, train
+    from saccade.trainer import TrainingResult, estimate, prepare, train
+    from saccade.training.estimate import TrainingEstimate
     from saccade.training.reporter import Reporter
-    from saccade.translation import Translation
+    from saccade.translation import Translation, Translations
     from saccade.translator import Translator, load
 
 __version__ = "0.1.0"
@@ -50,6 +51,7 @@ __all__ = [
     "TrainingEstimate",
     "TrainingResult",
     "Translation",
+    "Translations",
     "Translator",
     "Wording",
     "__version__",
@@ -73,9 +75,10 @@ _LAZY = {
     "Recipe": "saccade.recipe",
     "Reporter": "saccade.training.reporter",
     "TaskModel": "saccade.tasks.model",
-    "TrainingEstimate": "saccade.trainer",
+    "TrainingEstimate": "saccade.training.estimate",
     "TrainingResult": "saccade.trainer",
     "Translation": "saccade.translation",
+    "Translations": "saccade.translation",
     "Translator": "saccade.translator",
     "Wording": "saccade.text.wording",
     "align": "saccade.aligner",

@@ -2,18 +2,19 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saccade import __version__
-from saccade.errors import DataError, MissingDependency, ModelError, OutputExists, SettingsError
+from saccade.errors import DataError, MissingDependency, ModelError, OutputExists
 from saccade.evaluation.attention import gaze
 from saccade.evaluation.buckets import frequencies
 from saccade.evaluation.comparison import Comparison, compare
 from saccade.evaluation.page.page import page
 from saccade.evaluation.report import Report, Submission, report, score_json
 from saccade.evaluation.significance import Test
+from saccade.search.overrides import adjust_search
 from saccade.search.settings import SearchSettings
 from saccade.text.formats.opening import open_text
 from saccade.text.languages import check_language
@@ -189,10 +190,7 @@ def _submit(
     reporter: EvaluationReporter,
 ) -> Submission:
     """The translations of a model, its perplexity on the reference, and where it looks."""
-    try:
-        search = replace(translator.search, n_best=1, beam=beam or translator.search.beam)
-    except ValueError as error:
-        raise SettingsError("The search", [str(error)]) from None
+    search = adjust_search(translator.search, beam, 1, origin="evaluate")
     remark = _missing_attention(translator) if attention else ""
     looks = attention and not remark
     reporter.translating(name, len(sources.lines))

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from saccade.translator import Translator
 
 
-def open_model(path: str | Path) -> "Translator | TaskModel":
+def open_model(path: str | Path, *, device: str = "cpu") -> "Translator | TaskModel":
     """A model of any task: a `Translator`, or else a `TaskModel`, which can be evaluated and shown."""
     directory = ModelDirectory.open(Path(path))
     if directory.description.task.kind == "translation":
         from saccade.translator import load
 
-        return load(directory.path)
+        return load(directory.path, device=device)
     need_torch(f'A model of the task "{directory.description.task.kind}"')
     from saccade.tasks.model import TaskModel
 

@@ -16,8 +16,9 @@ from saccade import __version__, files, settings
 from saccade.engines.engine import Compute, EngineName
 from saccade.errors import DataError, OutputExists
 from saccade.search.settings import SearchSettings
+from saccade.text.formats.opening import compress
 from saccade.text.formats.stream import EncodingErrors, Lines, Mark
-from saccade.text.parts import Split
+from saccade.text.segments import Split
 
 Report = Callable[[str], None]
 """Called with a sentence for the user: where the output is resumed, or how much of it is kept."""
@@ -39,6 +40,10 @@ class Job:
     """What runs the model."""
     compute: Compute = "float32"
     """Numeric precision."""
+    device: str = "cpu"
+    """Where the model runs."""
+    json: bool = False
+    """Whether each line is written as JSON."""
     split: Split = "auto"
     """How texts are split into parts."""
     encoding_errors: EncodingErrors = "strict"
@@ -69,7 +74,7 @@ class ResumableOutput:
 
     def add(self, text: str, mark: Mark) -> None:
         """Append the translation of everything up to the mark; it stays, whatever happens next."""
-        content = text.encode("utf-8")
+        content = compress(text.encode("utf-8"), self._part.with_suffix(""))
         self._file.write(content)
         self._file.flush()
         os.fsync(self._file.fileno())

@@ -1,15 +1,17 @@
 """Recipe in, model out: prepare, train, resume, or estimate what that would take."""
 
-import resource
-import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from saccade.errors import need_torch
 from saccade.recipe import Recipe
 from saccade.training.reporter import Reporter
+
+if TYPE_CHECKING:
+    from saccade.training.estimate import TrainingEstimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +30,8 @@ class TrainingResult:
     """Somebody interrupted it; the same call resumes it."""
     stopped_early: bool
     """`training.patience` ended it: later validations found nothing better."""
-    is_first: bool = True
-    """Of several processes under torchrun, the first is the one that reports."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingEstimate:
-    """What a training would take on this machine."""
-
-    num_parameters: int
-    seconds_per_update: float
-    peak_bytes: int
-    """Memory that the first updates needed."""
-    epochs: float | None
-    """Passes over the data; None where it is generated and never repeats."""
+    stale: int
+    """Validations since the best one."""
     is_first: bool = True
     """Of several processes under torchrun, the first is the one that reports."""
 
@@ -80,6 +70,7 @@ def train(
         seconds=progress.seconds,
         interrupted=outcome.interrupted,
         stopped_early=not outcome.interrupted and progress.update < recipe.training.updates,
+        stale=progress.stale,
         is_first=group.is_first,
     )
 
@@ -95,10 +86,11 @@ def prepare(recipe: Recipe | str | Path, *, overrides: Sequence[str] = (), repor
 
 def estimate(
     recipe: Recipe | str | Path, *, overrides: Sequence[str] = (), reporter: Reporter | None = None
-) -> TrainingEstimate:
-    """Check settings and data and try a few updates. Nothing is saved but the prepared data."""
+) -> "TrainingEstimate":
+    """Check settings and data, try a few updates and a validation. Nothing is saved but the prepared data."""
     need_torch("Training")
     from saccade.tasks.build import open_task
+    from saccade.training import estimate as estimating
     from saccade.training import machine, processes
     from saccade.training.loop import Training
     from saccade.training.run import Run
@@ -107,18 +99,7 @@ def estimate(
     with processes.joined(machine.use(recipe.training.device, recipe.training.threads)) as group:
         task = open_task(recipe)
         group.first(lambda: task.prepare(reporter))
-        training = Training(Run(recipe.run, recipe), task, processes=group)
-        seconds = training.trial(updates=5)
-    batches = recipe.training.updates * recipe.training.accumulate * group.world
-    # ru_maxrss counts kilobytes on Linux and bytes on macOS.
-    unit = 1 if sys.platform == "darwin" else 1024
-    return TrainingEstimate(
-        num_parameters=sum(parameter.numel() for parameter in training.model.parameters()),
-        seconds_per_update=seconds,
-        peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit,
-        epochs=None if task.batches_per_epoch is None else batches / task.batches_per_epoch,
-        is_first=group.is_first,
-    )
+        return estimating.estimate(Training(Run(recipe.run, recipe), task, processes=group))
 
 
 def _loaded(recipe: Recipe | str | Path, overrides: Sequence[str]) -> Recipe:

@@ -1,11 +1,12 @@
 """What a translator hands back: a translation with its score, tokens and attention, and scores of given ones."""
 
-from dataclasses import dataclass, field
-from html import escape
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import NamedTuple
 
-from saccade.trace import alignment
+from saccade.markup import tag
+from saccade.trace import alignment, notebook
 from saccade.trace.trace import AttentionTrace, Matrix, Tokens
 from saccade.trace.words import word_spans
 
@@ -48,14 +49,62 @@ class Translation:
         source, target = (_word_shares(side) for side in (self.attention.source, self.attention.target))
         return tuple(alignment.links(alignment.between_words(heard, source, target)))
 
+    @property
+    def traces(self) -> list[AttentionTrace]:
+        """Its attention and that of its alternatives, as far as it was asked for."""
+        return [each.attention for each in (self, *self.alternatives) if each.attention is not None]
+
     def _repr_html_(self) -> str:
         """What a notebook shows: the page of its attention and that of its alternatives, or the text alone."""
-        traces = [each.attention for each in (self, *self.alternatives) if each.attention is not None]
-        if not traces:
-            return f"<p>{escape(self.text)}</p>"
-        from saccade.trace.notebook import repr_html
+        return notebook.repr_html(self.traces) if self.traces else tag("p", self.text)
 
-        return repr_html(traces)
+
+class Translations(list[Translation]):
+    """The translations of several texts, in their order."""
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a line for each, which opens the page of its attention."""
+        return notebook.repr_html_list([notebook.Shown(each.source, each.text, each.traces) for each in self])
+
+
+def join_parts(
+    source: str,
+    parts: Sequence[Translation],
+    *,
+    join_texts: Callable[[Sequence[str]], str],
+    score: Callable[[Sequence[Translation]], float],
+) -> Translation:
+    """The translations of all parts of a text as that of the whole; the n-th best has the n-th best of every part."""
+    ranked = [(part, *part.alternatives) for part in parts]
+    best, *others = (
+        _join([several[min(place, len(several) - 1)] for several in ranked], source, join_texts, score)
+        for place in range(max(map(len, ranked)))
+    )
+    return replace(best, alternatives=tuple(others)) if others else best
+
+
+def _join(
+    parts: Sequence[Translation],
+    source: str,
+    join_texts: Callable[[Sequence[str]], str],
+    score: Callable[[Sequence[Translation]], float],
+) -> Translation:
+    """One translation of every part, put together."""
+    if len(parts) == 1:
+        (whole,) = parts
+        return (
+            whole
+            if whole.source == source and not whole.alternatives
+            else replace(whole, source=source, alternatives=())
+        )
+    return Translation(
+        source=source,
+        text=join_texts([part.text for part in parts]),
+        score=score(parts),
+        log_prob=sum(part.log_prob for part in parts),
+        tokens=tuple(token for part in parts for token in part.tokens),
+        num_parts=len(parts),
+    )
 
 
 class Scored(NamedTuple):

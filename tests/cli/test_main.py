@@ -5,9 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from saccade import __version__
 
@@ -98,7 +101,7 @@ def test_an_output_that_cannot_be_written(tmp_path: Path):
         )
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1] == (
-        "error: The system refuses to read or write the output: No space left on device. Check that its directory "
+        "error: Cannot read or write the output: No space left on device. Check that its directory "
         "exists, that you may write there and that the disk is not full."
     )
     assert "Traceback" not in ended.stderr
@@ -110,3 +113,31 @@ def test_an_interrupt_is_no_traceback(saccade, monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setattr("saccade.recipe.Recipe.load", interrupted)
     assert saccade("prepare", tmp_path) == (130, "", "interrupted\n")
+
+
+def _helps() -> Iterator[list[str]]:
+    """The words before --help of every command."""
+    from saccade.cli.main import app
+
+    waiting: list[tuple[list[str], Any]] = [([], typer.main.get_command(app))]
+    while waiting:
+        words, command = waiting.pop()
+        yield words
+        waiting += [([*words, name], below) for name, below in getattr(command, "commands", {}).items()]
+
+
+@pytest.mark.parametrize("words", list(_helps()), ids=" ".join)
+def test_help_names_no_types_of_python(saccade, words: list[str]):
+    ended = saccade(*words, "--help")
+    assert ended.code == 0
+    assert re.findall(r"<[^>]*>|\[?x ?>=[^\]]*\]?|list\[|Path\b", ended.stdout) == []
+    assert re.search(r"--help +-h +Show|--help +Show", ended.stdout)
+
+
+def test_help_says_what_follows_an_option(saccade):
+    told = saccade("translate", "--help").stdout
+    assert re.search(r"--beam +-b +N ", told)
+    assert re.search(r"--output +-o +FILE ", told)
+    assert re.search(r"--split +auto\|sentences\|never ", told)
+    assert re.search(r"--directory +-d +DIR ", saccade("demo", "--help").stdout)
+    assert saccade("translate", "--model", "m", "--beam", "0").code == 2, "bounds still hold"

@@ -2,12 +2,14 @@
 
 import gzip
 import io
+import json
 import os
 import pty
 import random
 import re
 import subprocess
 import sys
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
@@ -15,7 +17,9 @@ import pytest
 import zstandard
 
 from saccade import SearchSettings, Translation, load
-from saccade.cli.translate import Work, chunks, search_settings
+from saccade.cli import translate
+from saccade.cli.translate import Work, chunks
+from saccade.search.overrides import adjust_search
 from saccade.text.formats.stream import Lines
 
 LINES = ["lion fox", "", "bee ant", "   ", "cat lion", "", ""]
@@ -107,6 +111,97 @@ def test_the_least_risk_among_samples(saccade, trained: Path, n_best: int):
     assert (ended.code, len(lines)) == (0, 2 * n_best)
     assert lines[0].split("\t")[-1] == "Fuchs Hund"
     assert saccade(*words, stdin="fox dog\n\n") == ended, "chance is the same each time"
+
+
+def test_json(saccade, trained: Path):
+    words = ("translate", "-m", trained / "run", "--json")
+    long = "dog cat dog cat dog cat dog cat dog"
+    ended = saccade(*words, "--n-best", "3", stdin=f"fox dog\n\n{long}\n")
+    best, blank, cut = map(json.loads, ended.stdout.splitlines())
+    assert list(best) == ["text", "score", "alternatives", "notes"]
+    assert (best["text"], best["notes"]) == ("Fuchs Hund", [])
+    assert [best["score"], *(other["score"] for other in best["alternatives"])] == sorted(
+        [best["score"], *(other["score"] for other in best["alternatives"])], reverse=True
+    )
+    assert len(best["alternatives"]) == 2
+    assert (blank["text"], blank["alternatives"], blank["notes"]) == ("", [], [])
+    assert "was translated in 2 parts" in cut["notes"][0]
+    assert ended.stderr == "", "notes are told once"
+    assert json.loads(saccade(*words, stdin="fox dog\n").stdout)["alternatives"] == []
+
+
+def test_json_is_one_line_whatever_a_text_has():
+    translation = Translation("a", "x\u2028y\x85z\n")
+    (line,) = Work(None, SearchSettings(), as_json=True)._written(translation)  # type: ignore[arg-type]
+    assert len(line.splitlines()) == 1
+    assert json.loads(line)["text"] == translation.text
+
+
+@pytest.mark.parametrize(("suffix", "opened"), [("gz", gzip.open), ("zst", zstandard.open)])
+def test_a_compressed_output_and_one_that_was_resumed(suffix: str, opened, saccade, trained: Path, tmp_path: Path):
+    source = (trained / "train.en").read_bytes()
+    (tmp_path / "in.en").write_bytes(source)
+    words = ("translate", "-m", trained / "run", tmp_path / "in.en", "-o")
+    assert saccade(*words, tmp_path / f"whole.{suffix}").code == 0
+    with opened(tmp_path / f"whole.{suffix}", "rt", encoding="utf-8") as file:
+        assert file.read() == (trained / "train.de").read_text("utf-8")
+    begin = source.index(b"\n", len(source) // 2) + 1
+    (tmp_path / "in.en").write_bytes(source[:begin] + b"\xff\n")
+    assert saccade(*words, tmp_path / f"resumed.{suffix}").code == 1
+    (tmp_path / "in.en").write_bytes(source)
+    assert saccade(*words, tmp_path / f"resumed.{suffix}").code == 0
+    with opened(tmp_path / f"resumed.{suffix}", "rt", encoding="utf-8") as file:
+        assert file.read() == (trained / "train.de").read_text("utf-8")
+
+
+def test_an_output_in_another_compression_is_refused(saccade, trained: Path, tmp_path: Path):
+    ended = saccade("translate", "-m", trained / "run", "-o", tmp_path / "out.xz", stdin="fox\n")
+    assert ended.code == 1
+    assert f"{tmp_path / 'out.xz'} must be plain text, .gz or .zst" in ended.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_device_that_is_not_there(saccade, trained: Path):
+    for verb, words in (
+        ("translate", ()),
+        ("score", (trained / "valid.en", trained / "valid.de")),
+        ("view", ("fox dog",)),
+    ):
+        ended = saccade(verb, "-m", trained / "run", *words, "--device", "cuda:99", stdin="fox\n")
+        assert (ended.code, ended.stdout) == (1, "")
+        assert '"cuda:99" is not' in ended.stderr
+
+
+class CountsOneByOne:
+    """A translator that calls back after every line."""
+
+    def translate(self, texts, *, advanced, **_):
+        for _ in texts:
+            advanced(1)
+        return [Translation(text, text) for text in texts]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_the_bar_is_where_the_translation_is(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Of equal lines, the share of the bar and that of the lines it names are the same at every moment."""
+    random.seed(1)
+    content = "".join(f"{random.getrandbits(400):0101x}\n" for _ in range(20_000)).encode()
+    (tmp_path / f"in{suffix}").write_bytes(gzip.compress(content) if suffix else content)
+    seen: list[tuple[float, float]] = []
+
+    class Watched(translate.Progress):
+        def update(self, *args, **changes):
+            super().update(*args, **changes)
+            (task,) = self.tasks
+            seen.append((task.percentage, task.fields["lines"] / 20_000 * 100))
+
+    monkeypatch.setattr(translate, "Progress", Watched)
+    with closing(Lines([tmp_path / f"in{suffix}"])) as lines:
+        for _ in Work(CountsOneByOne(), SearchSettings()).through(lines):  # type: ignore[arg-type]
+            pass
+    assert len(seen) > 20_000
+    assert max(abs(bar - done) for bar, done in seen) < 1.0
+    assert seen[-1] == (100.0, 100.0)
 
 
 def test_an_output_file(saccade, trained: Path, tmp_path: Path):
@@ -335,10 +430,10 @@ def test_notes_do_not_flood(saccade, trained: Path):
 
 def test_alternatives_are_as_many_as_asked_for_whatever_the_beam():
     own = SearchSettings(beam=2)
-    asked = search_settings(own, None, 4, ["search.method=alternatives"])
+    asked = adjust_search(own, None, 4, ["search.method=alternatives"], origin="here")
     assert (asked.beam, asked.n_best) == (2, 4), "each is completed by a beam of its own"
-    assert search_settings(own, None, 4).beam == 4
-    assert search_settings(own, 6, None, ["search.method=diverse", "search.groups=3"]).beam == 6
+    assert adjust_search(own, None, 4, origin="here").beam == 4
+    assert adjust_search(own, 6, None, ["search.method=diverse", "search.groups=3"], origin="here").beam == 6
 
 
 def test_fewer_translations_than_asked_for_stay_in_their_order():

@@ -1,11 +1,14 @@
 """`saccade view`."""
 
 import json
+import shutil
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from saccade import settings
 
 
 def test_the_translation_and_a_plain_picture(saccade, trained: Path):
@@ -17,6 +20,18 @@ def test_the_translation_and_a_plain_picture(saccade, trained: Path):
     assert shown[1] == "layer 1 of 1, mean of 2 heads"
     for token in ("·Löwe", "·Hund", "</s>"):
         assert any(line.lstrip().startswith(token) for line in shown), ended.stdout
+
+
+def test_a_known_target_is_not_converted_and_settings_are_read_once(
+    saccade, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = Path(shutil.copytree(trained / "run/model", tmp_path / "model"))
+    shutil.rmtree(path / "ct2", ignore_errors=True)
+    read, opened = settings.read, []
+    monkeypatch.setattr(settings, "read", lambda file: (opened.append(file.name), read(file))[1])
+    assert saccade("view", "--model", path, "lion dog", "--target", "Löwe Hund").code == 0
+    assert not (path / "ct2").exists()
+    assert opened == ["settings.toml"]
 
 
 def test_one_layer_and_head(saccade, trained: Path):

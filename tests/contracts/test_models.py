@@ -14,7 +14,7 @@ from saccade.engines import torch as engines
 from saccade.engines.torch import TorchEngine
 from saccade.models.build import Model
 from saccade.models.settings import RecurrentSettings
-from saccade.nn.capture import capture
+from saccade.nn.capture import AttentionModule, capture
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import EOS
 from saccade.training.checkpoint import parameters
@@ -82,7 +82,7 @@ def heard_in_steps(model: Model, batch: Batch) -> list[dict[str, torch.Tensor]]:
     """What each step attends to in the source."""
     with capture(model) as heard:
         stepped(model, batch)
-    cross = {name: calls for name, calls in heard.weights.items() if name.endswith("cross_attention")}
+    cross = {layer.name: layer.calls for layer in heard.layers if layer.kind == "cross"}
     return [{name: calls[step][:, :, 0] for name, calls in cross.items()} for step in range(batch.prefix.shape[1])]
 
 
@@ -160,6 +160,15 @@ def test_listening_changes_nothing(attending: Model):
         torch.testing.assert_close(model(batch), expected, **EXACT)
         listened = stepped(model, batch)
     torch.testing.assert_close(listened, stepped(model, batch), **EXACT)
+
+
+def test_every_attention_declares_its_kind(attending: Model):
+    layers = [module for module in attending.modules() if isinstance(module, AttentionModule)]
+    assert {layer.kind for layer in layers} <= {"cross", "encoder", "decoder"}
+    with capture(attending) as captured:
+        attending(whole_batch())
+    assert len(captured.layers) == len(layers), "each of them records what it does"
+    assert any(layer.kind == "cross" for layer in captured.layers)
 
 
 def test_weights_are_a_distribution_over_the_real_source(attending: Model):

@@ -7,11 +7,11 @@ import torch
 from hypothesis import given
 from hypothesis import settings as sometimes
 from hypothesis import strategies as st
-from tests.search.toys import BOS, EOS, Explicit, replay, sources
+from tests.search.toys import EOS, Explicit, problem, replay, sources
 
 from saccade.search.beam import beam_search
 from saccade.search.constraints import FREE, Constraints, contains
-from saccade.search.greedy import greedy
+from saccade.search.greedy import greedy_search
 from saccade.search.hypothesis import score
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
@@ -67,8 +67,7 @@ limits_ = st.lists(st.integers(1, 8), min_size=1, max_size=5)
 
 
 def find(model, source, limits, settings, **asked):
-    limits = torch.tensor(limits, dtype=torch.long)
-    return search(model, source, limits=limits, bos=BOS, eos=EOS, settings=settings, **asked)
+    return search(problem(model, source, limits, **asked), settings)
 
 
 def written(hypothesis):
@@ -78,7 +77,7 @@ def written(hypothesis):
 def constrained(data, settings, count):
     """Constraints for so many sentences that this search can keep, or none at all."""
     if data.draw(st.booleans()):
-        return None
+        return ()
     found = [Constraints(**data.draw(constraints_)) for _ in range(count)]
     return found if settings.method in ("beam", "alternatives") else [replace(each, required=()) for each in found]
 
@@ -120,7 +119,7 @@ def test_batch_company_and_order_change_nothing(model, settings, limits, data):
     together = find(model, source, limits, settings, constraints=constraints, names=names)
 
     def of(rows):
-        held = None if constraints is None else [constraints[row] for row in rows]
+        held = [constraints[row] for row in rows] if constraints else ()
         chosen = [limits[row] for row in rows]
         return find(model, source[rows], chosen, settings, constraints=held, names=[names[row] for row in rows])
 
@@ -188,8 +187,8 @@ def test_rules_are_kept(model, settings, limits):
 def test_a_beam_of_one_is_greedy(model, limits, length_penalty):
     source = sources(len(limits), model.seed)
     settings = SearchSettings(beam=1, length_penalty=length_penalty)
-    given = {"limits": torch.tensor(limits), "bos": BOS, "eos": EOS, "settings": settings}
-    assert beam_search(model, source, **given) == greedy(model, source, **given)
+    asked = problem(model, source, limits)
+    assert beam_search(asked, settings) == greedy_search(asked, settings)
 
 
 @pytest.mark.parametrize("beam", WIDTHS)

@@ -15,6 +15,7 @@ from saccade.engines.torch import TorchEngine
 from saccade.errors import DataError, ModelError
 from saccade.models.build import Model
 from saccade.nn.capture import capture
+from saccade.search.problem import SearchProblem
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import BOS, EOS, PAD
@@ -66,11 +67,9 @@ def test_a_trace_holds_the_weights_that_the_search_saw(name: str, dtype: torch.d
     limits = torch.tensor([BEAM_5.limit(len(source)) for source in SOURCES])
     with torch.inference_mode():
         memory = model.encode(collate_sources(SOURCES))
-    given = {"limits": limits, "bos": BOS, "eos": EOS, "settings": BEAM_5, "banned": (PAD, BOS)}
+    problem = SearchProblem(model=witness, memory=memory, limits=limits, bos=BOS, eos=EOS, banned=(PAD, BOS))
     found = [
-        (sentence, hypothesis)
-        for sentence, several in enumerate(search(witness, memory, **given))
-        for hypothesis in several
+        (sentence, hypothesis) for sentence, several in enumerate(search(problem, BEAM_5)) for hypothesis in several
     ]
     assert len({(sentence, hypothesis.ids) for sentence, hypothesis in found}) > 3 * len(SOURCES)
 

@@ -211,6 +211,7 @@ def test_viewing_a_stored_trace_works(without_torch, work: Path):
         ("`saccade train`", ["train", "recipe.toml", "--dry-run"]),
         ('Running a model of kind = "recurrent" with torch', ["translate", "--model", "recurrent"]),
         ('Running a model of kind = "transformer" with torch', ["translate", "--model", "model", "--engine", "torch"]),
+        ("--glossary", ["translate", "--model", "model", "--glossary", "terms.tsv"]),
         ("Looking at attention", ["view", "--model", "model", "A dog runs."]),
         ("`saccade reproduce`", ["reproduce", "length"]),
     ],

@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -108,7 +110,7 @@ WHY = {
         'search.penalty = "gnmt" is not known to CTranslate2, which divides by length^α. '
         'Use penalty = "length", or engine = "torch".'
     ),
-    "device": ('CTranslate2 must have a device that is there, but "tpu" is not. Use device = "cpu".'),
+    "device": 'device must be one that CTranslate2 can use on this machine, but "tpu" is not. Use device = "cpu".',
     "int8": (
         'compute must be "float32" with torch, not "int8", which CTranslate2 has, for Transformers only '
         '(this model is of kind = "transformer"): use engine = "ctranslate2", or leave compute out.'
@@ -130,6 +132,30 @@ ASKED = {
 def test_what_cannot_be_done_is_refused(what: str, model: ModelDirectory):
     with pytest.raises(saccade.ModelError, match="^" + re.escape(WHY[what]) + "$"):
         ASKED[what](model.path)
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "tpu", "meta"])
+@pytest.mark.parametrize("engine", ["auto", "torch"])
+def test_a_device_that_is_not_there_is_refused(device: str, engine: str, model: ModelDirectory):
+    with pytest.raises(saccade.ModelError) as told:
+        saccade.load(model.path, device=device, engine=engine)
+    assert f'"{device}" is not' in str(told.value)
+    assert 'Use device = "cpu".' in str(told.value)
+
+
+def test_tracing_loads_no_ctranslate2(trained: Path, tmp_path: Path):
+    """Neither is it imported, nor is a converted model written beside the parameters."""
+    path = Path(shutil.copytree(trained / "run/model", tmp_path / "model"))
+    shutil.rmtree(path / "ct2", ignore_errors=True)
+    code = (
+        "import sys, saccade; print(saccade.load(sys.argv[1]).trace('lion', 'Löwe').target.text); "
+        "print('ctranslate2' in sys.modules)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == ["Löwe", "False"]
+    assert not (path / "ct2").exists()
+    saccade.load(path).translate("lion")
+    assert (path / "ct2").exists(), "which translating writes"
 
 
 def test_other_kinds_of_model_are_refused(recurrent: ModelDirectory):

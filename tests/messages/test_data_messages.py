@@ -298,12 +298,20 @@ def test_nothing_to_learn_a_tokenizer_from() -> None:
     )
 
 
-@pytest.mark.parametrize("line", ["cat", "cat\t", "\tKatze", "cat\tKatze\tKater"])
-def test_a_line_of_a_glossary_that_is_no_pair(line: str, tmp_path: Path):
+@pytest.mark.parametrize(
+    ("line", "columns"),
+    [
+        ("cat", "1 column."),
+        ("cat\t", "an empty column."),
+        ("\tKatze", "an empty column."),
+        ("cat\tKatze\tKater", "3 columns."),
+    ],
+)
+def test_a_line_of_a_glossary_that_is_no_pair(line: str, columns: str, tmp_path: Path):
     path = _write(tmp_path / "terms.tsv", ["dog\tHund", "", line])
-    assert _message(lambda: read_glossary(path)) == (
-        f"Every line of {path} must hold a source phrase, a tab and its translation, but line 3 does not. Put the tab between them, and one translation only."
-    )
+    message = _message(lambda: read_glossary(path))
+    assert f"Every line of {path} must have two columns" in message
+    assert f"line 3 has {columns}" in message
 
 
 def test_a_glossary_with_two_translations_of_a_phrase(tmp_path: Path):

@@ -106,9 +106,11 @@ def test_what_ctranslate2_can() -> None:
 
 
 def test_constraints_with_ctranslate2() -> None:
-    assert refusal(SearchSettings(), [FREE, Constraints(prefix=(4,))]) == (
-        f'Constraints are not what CTranslate2 can hold to: what is banned {CHANGED}. Use engine = "torch".'
-    )
+    message = refusal(SearchSettings(), [FREE, Constraints(prefix=(4,))])
+    assert message is not None
+    assert message.startswith("Constraints cannot be used with CTranslate2")
+    assert CHANGED in message
+    assert message.endswith('Use engine = "torch".')
 
 
 def test_streaming_with_ctranslate2() -> None:
@@ -128,6 +130,8 @@ def test_what_auto_needs_torch_for(monkeypatch: pytest.MonkeyPatch) -> None:
         engine.translate([[4]], SearchSettings(min_length=2))
     with pytest.raises(errors.MissingDependency, match=re.escape(f"Searching with constraints {needs}")):
         engine.translate([[4]], SearchSettings(), constraints=[Constraints(prefix=(4,))])
+    with pytest.raises(errors.MissingDependency, match=re.escape(f"glossary {needs}")):
+        engine.need_constraints("glossary")
     with pytest.raises(errors.MissingDependency, match=re.escape(f"Streaming tokens {needs}")):
         engine.stream([4], SearchSettings())
 
@@ -148,10 +152,10 @@ def message_of(name: str, source: list[int], search: SearchSettings, constraints
 @pytest.mark.parametrize("method", ["sampling", "diverse"])
 def test_required_phrases_without_a_beam(method: str) -> None:
     search = SearchSettings(method=method)
-    assert message_of("bahdanau", [4], search, Constraints(required=((5,),)), streams=False) == (
-        'Required phrases go with method = "beam" or "alternatives" only, '
-        f'not with "{method}", which keeps no place for prefixes that have them. Use method = "beam".'
-    )
+    message = message_of("bahdanau", [4], search, Constraints(required=((5,),)), streams=False)
+    assert message.startswith('Required phrases need method = "beam"')
+    assert f'not "{method}"' in message
+    assert message.endswith('Use method = "beam".')
 
 
 @pytest.mark.parametrize(

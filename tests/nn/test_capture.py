@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from saccade.nn.capture import capture, listener
+from saccade.nn.capture import active_capture, capture
 from saccade.nn.multihead import MultiHeadAttention
 
 
@@ -49,13 +49,13 @@ def test_nothing_is_kept_on_modules(states: torch.Tensor):
 def test_nobody_listens_afterwards(states: torch.Tensor):
     model = TwoLayers()
     with capture(model) as heard:
-        assert listener() is heard
+        assert active_capture() is heard
     model(states)
-    assert listener() is None
+    assert active_capture() is None
     assert not heard.weights
     with pytest.raises(RuntimeError), capture(model):
         raise RuntimeError
-    assert listener() is None
+    assert active_capture() is None
 
 
 def test_another_model_is_not_heard(states: torch.Tensor):

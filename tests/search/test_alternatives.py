@@ -1,7 +1,6 @@
 """The likeliest next tokens of a prefix, each completed."""
 
-import torch
-from tests.search.toys import BOS, EOS, Explicit, replay, sources
+from tests.search.toys import EOS, Explicit, problem, replay, sources
 
 from saccade.search.constraints import Constraints
 from saccade.search.search import search
@@ -11,10 +10,8 @@ PREFIXES = [(), (4, 5), (6,)]
 
 
 def find(model, constraints, **settings):
-    asked = {"limits": torch.tensor([8] * len(constraints)), "bos": BOS, "eos": EOS}
-    return search(
-        model, sources(len(constraints)), **asked, settings=SearchSettings(**settings), constraints=constraints
-    )
+    count = len(constraints)
+    return search(problem(model, sources(count), [8] * count, constraints=constraints), SearchSettings(**settings))
 
 
 def test_each_is_what_a_search_finds_that_is_made_to_begin_so():

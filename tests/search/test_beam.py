@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import settings as sometimes
 from hypothesis import strategies as st
 from tests.search.ctranslate2_rule import beam_search as ctranslate2_rule
-from tests.search.toys import BOS, EOS, Explicit, Uniform, replay, sources
+from tests.search.toys import EOS, Explicit, Uniform, problem, replay, sources
 
 from saccade.search.beam import beam_search, top_stable
 from saccade.search.hypothesis import score
@@ -15,15 +15,7 @@ from saccade.search.settings import SearchSettings
 
 
 def find(model, source, limits, *, banned=(), **settings):
-    return beam_search(
-        model,
-        source,
-        limits=torch.tensor(limits),
-        bos=BOS,
-        eos=EOS,
-        settings=SearchSettings(**settings),
-        banned=banned,
-    )
+    return beam_search(problem(model, source, limits, banned=banned), SearchSettings(**settings))
 
 
 def every_hypothesis(vocab, limit):
@@ -41,7 +33,7 @@ def every_hypothesis(vocab, limit):
 def test_a_wide_beam_is_exhaustive_search(seed, penalty, length_penalty):
     model, source, limit = Explicit(seed), sources(2, seed), 4
     settings = SearchSettings(beam=model.vocab**limit, n_best=1, penalty=penalty, length_penalty=length_penalty)
-    found = beam_search(model, source, limits=torch.tensor([limit] * 2), bos=BOS, eos=EOS, settings=settings)
+    found = beam_search(problem(model, source, [limit] * 2), settings)
     for sentence, hypotheses in zip(source, found, strict=True):
 
         def value(tokens, sentence=sentence):
@@ -92,9 +84,7 @@ def test_the_rule_of_ctranslate2(seed, vocab, beam, limit, length_penalty, penal
         penalised=lambda log_prob, length: score(log_prob, length, settings),
         exits_early=length_penalty == 0,
     )
-    found = beam_search(
-        model, source, limits=torch.tensor([limit]), bos=BOS, eos=EOS, settings=settings, banned=banned
-    )[0]
+    found = beam_search(problem(model, source, [limit], banned=banned), settings)[0]
     assert [(hypothesis.ids, hypothesis.log_prob, hypothesis.score) for hypothesis in found] == expected
 
 

@@ -1,10 +1,9 @@
 """Groups that avoid each other, against a plain twin of one prefix a group."""
 
-import torch
 from hypothesis import given
 from hypothesis import settings as sometimes
 from hypothesis import strategies as st
-from tests.search.toys import BOS, EOS, Explicit, replay, sources
+from tests.search.toys import EOS, Explicit, problem, replay, sources
 
 from saccade.search.beam import beam_search
 from saccade.search.diverse import diverse_search
@@ -12,8 +11,7 @@ from saccade.search.settings import SearchSettings
 
 
 def find(model, source, limit, search=diverse_search, **settings):
-    limits = torch.full((len(source),), limit)
-    return search(model, source, limits=limits, bos=BOS, eos=EOS, settings=SearchSettings(**settings))
+    return search(problem(model, source, [limit] * len(source)), SearchSettings(**settings))
 
 
 def plain(model, sentence, groups, limit, diversity):

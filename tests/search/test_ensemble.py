@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.search.toys import BOS, EOS, Explicit, replay, sources
+from tests.search.toys import BOS, EOS, Explicit, problem, replay, sources
 
 from saccade.protocol import Decodes
 from saccade.search.ensemble import Ensemble, log_mean
@@ -13,7 +13,7 @@ SETTINGS = [SearchSettings(beam=1), SearchSettings(beam=4, n_best=4), SearchSett
 
 
 def find(model, memory, batch, settings):
-    return search(model, memory, limits=torch.tensor([7] * batch), bos=BOS, eos=EOS, settings=settings)
+    return search(problem(model, memory, [7] * batch), settings)
 
 
 def members(count: int) -> list[Explicit]:

@@ -1,13 +1,12 @@
 """Exact stopping: what the same beam would have found had it never stopped before the limit."""
 
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import settings as sometimes
 from hypothesis import strategies as st
 from tests.search.ctranslate2_rule import beam_search as ctranslate2_rule
 from tests.search.test_beam import Scripted, every_hypothesis
-from tests.search.toys import BOS, EOS, Explicit, replay, sources
+from tests.search.toys import EOS, Explicit, problem, replay, sources
 
 from saccade.search.beam import beam_search
 from saccade.search.hypothesis import score
@@ -15,14 +14,8 @@ from saccade.search.settings import SearchSettings
 
 
 def find(model, source, limit, **settings):
-    return beam_search(
-        model,
-        source,
-        limits=torch.full((len(source),), limit),
-        bos=BOS,
-        eos=EOS,
-        settings=SearchSettings(stopping="exact", **settings),
-    )
+    asked = SearchSettings(stopping="exact", **settings)
+    return beam_search(problem(model, source, [limit] * len(source)), asked)
 
 
 @pytest.mark.parametrize("penalty", ["length", "gnmt"])
@@ -70,8 +63,7 @@ def test_it_goes_on_where_ctranslate2_has_seen_enough():
     """Two have ended after three steps, the better with log(0.5 · 0.5) / 2 = -0.69; log(0.3 · 0.98⁵) / 6 is -0.22."""
     after = {(): {2: 0.5, 4: 0.3}, (2,): {EOS: 0.5, 3: 0.2}, (2, 3): {EOS: 0.9}, (4,) * 5: {EOS: 0.98}}
     model = Scripted(after | {(4,) * length: {4: 0.98} for length in range(1, 5)})
-    limits = torch.tensor([9])
-    early = beam_search(model, sources(1), limits=limits, bos=BOS, eos=EOS, settings=SearchSettings(beam=2))
+    early = beam_search(problem(model, sources(1), [9]), SearchSettings(beam=2))
     assert early[0][0].ids == (2,)
     assert find(model, sources(1), 9, beam=2)[0][0].ids == (4,) * 5
 

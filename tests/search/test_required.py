@@ -1,9 +1,8 @@
 """Phrases that must be written, counted by hand; that they are is in the contracts."""
 
 import pytest
-import torch
 from tests.search.test_beam import every_hypothesis
-from tests.search.toys import BOS, EOS, Explicit, replay, sources
+from tests.search.toys import EOS, Explicit, problem, replay, sources
 
 from saccade.search.constraints import Constraints, contains
 from saccade.search.hypothesis import score
@@ -33,8 +32,7 @@ def test_progress(tokens, written, following):
 
 def find(model, limits, required, **settings):
     constraints = [Constraints(required=required)] * len(limits)
-    asked = {"settings": SearchSettings(**settings), "constraints": constraints}
-    return search(model, sources(len(limits)), limits=torch.tensor(limits), bos=BOS, eos=EOS, **asked)
+    return search(problem(model, sources(len(limits)), limits, constraints=constraints), SearchSettings(**settings))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -59,6 +57,6 @@ def test_what_has_no_room_is_told(beam):
 
 def test_sentences_without_phrases_are_searched_as_ever():
     model, source = Explicit(1, vocab=9), sources(2)
-    asked = {"limits": torch.tensor([9, 9]), "bos": BOS, "eos": EOS, "settings": SearchSettings(n_best=5)}
-    found = search(model, source, **asked, constraints=[Constraints(), Constraints(required=((7,),))])
-    assert found[0] == search(model, source, **asked)[0]
+    settings, constraints = SearchSettings(n_best=5), [Constraints(), Constraints(required=((7,),))]
+    found = search(problem(model, source, [9, 9], constraints=constraints), settings)
+    assert found[0] == search(problem(model, source, [9, 9]), settings)[0]

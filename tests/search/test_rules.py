@@ -5,10 +5,10 @@ import torch
 from hypothesis import given
 from hypothesis import settings as sometimes
 from hypothesis import strategies as st
-from tests.search.toys import BOS, EOS, Explicit, sources
+from tests.search.toys import BOS, EOS, Explicit, problem, sources
 
 from saccade.search.constraints import Constraints, contains
-from saccade.search.rules import Prefixes, Ruled, at_least, no_end_before, no_loop, no_repeat, ruled, without
+from saccade.search.rules import Prefixes, Ruled, apply_rules, at_least, no_end_before, no_loop, no_repeat, without
 from saccade.search.settings import SearchSettings
 
 VOCAB = 4
@@ -73,16 +73,17 @@ def test_no_end_before(prefixes, phrase):
     assert left(no_end_before([[phrase]] * len(prefixes), EOS), prefixes) == expected
 
 
-def test_nothing_asked_is_the_model_itself():
-    model = Explicit()
-    assert ruled(model, SearchSettings(), [Constraints()], [0], EOS, torch.device("cpu")) is model
+def test_without_rules_the_problem_stays_as_it_is():
+    free = problem(Explicit(), sources(1), [9], banned=[0], constraints=[Constraints()])
+    assert apply_rules(free, SearchSettings()) is free
 
 
 @pytest.fixture
 def strict():
     """A model that may write nothing, neither a token nor the end."""
-    forced = [(), (2, 2)]
-    return Ruled(Explicit(), [at_least(9, EOS), no_repeat(1)], forced, [0, 2, 3], EOS, torch.device("cpu"))
+    constraints = [Constraints(), Constraints(prefix=(2, 2))]
+    asked = problem(Explicit(), sources(2), [9, 9], banned=[0, 2, 3], constraints=constraints)
+    return Ruled(asked, [at_least(9, EOS), no_repeat(1)])
 
 
 def test_what_nothing_may_follow_ends_and_what_is_forced_overrules_all(strict):

@@ -7,23 +7,15 @@ import torch
 from hypothesis import given
 from hypothesis import settings as sometimes
 from hypothesis import strategies as st
-from tests.search.toys import BOS, EOS, Explicit, replay, sources
+from tests.search.toys import EOS, Explicit, problem, replay, sources
 
 from saccade.search.sampling import nucleus, sample
 from saccade.search.settings import SearchSettings
 
 
 def draw(model, source, limit, names, banned=(), **settings):
-    return sample(
-        model,
-        source,
-        limits=torch.full((len(source),), limit),
-        bos=BOS,
-        eos=EOS,
-        settings=SearchSettings(method="sampling", **settings),
-        names=names,
-        banned=banned,
-    )
+    asked = problem(model, source, [limit] * len(source), names=names, banned=banned)
+    return sample(asked, SearchSettings(method="sampling", **settings))
 
 
 def plain_nucleus(log_probs, temperature, top_k, top_p):

@@ -1,8 +1,7 @@
 """Tokens that come one by one are those of the whole."""
 
 import pytest
-import torch
-from tests.search.toys import BOS, EOS, Explicit, sources
+from tests.search.toys import Explicit, problem, sources
 
 from saccade.search.constraints import FREE, Constraints
 from saccade.search.search import search
@@ -29,19 +28,17 @@ def listened(streaming):
 @pytest.mark.parametrize("name", SEARCHES)
 @pytest.mark.parametrize("constraints", [FREE, Constraints(prefix=(3, 4), banned=((5,),))], ids=["free", "held"])
 def test_tokens_and_their_end_are_what_the_search_finds(name, constraints):
-    model, limits = Explicit(7, vocab=8, sharpness=1.0), torch.tensor([9])
-    asked = {"limits": limits, "bos": BOS, "eos": EOS, "settings": SEARCHES[name], "banned": [0]}
+    model = Explicit(7, vocab=8, sharpness=1.0)
     for seed in range(5):
-        source = sources(1, seed)
-        ((whole,),) = search(model, source, **asked, constraints=[constraints], names=["it"])
-        tokens, end = listened(stream(model, source, **asked, constraints=constraints, name="it"))
+        asked = problem(model, sources(1, seed), [9], banned=[0], constraints=[constraints], names=["it"])
+        ((whole,),) = search(asked, SEARCHES[name])
+        tokens, end = listened(stream(asked, SEARCHES[name]))
         assert (tuple(tokens), end) == (whole.ids, whole)
 
 
 def test_a_token_comes_before_the_next_is_asked_for():
     model = Explicit(7, vocab=8, haste=-9.0)
-    settings = SearchSettings(beam=1)
-    tokens = stream(model, sources(1), limits=torch.tensor([9]), bos=BOS, eos=EOS, settings=settings)
+    tokens = stream(problem(model, sources(1), [9]), SearchSettings(beam=1))
     assert model.rows == []
     next(tokens)
     assert model.rows == [1]

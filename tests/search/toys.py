@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from saccade.search.problem import SearchProblem
+
 BOS, EOS = 0, 1
 
 
@@ -105,3 +107,9 @@ def replay(model: Explicit, source: Tensor, tokens: Sequence[int]) -> Replay:
 
 def sources(batch: int, seed: int = 0) -> Tensor:
     return torch.randint(0, 50, (batch, 5), generator=torch.Generator().manual_seed(seed))
+
+
+def problem(model, memory, limits, **asked) -> SearchProblem:
+    """Sentences of these limits, to be searched; free unless told otherwise."""
+    limits = torch.as_tensor(limits, dtype=torch.long)
+    return SearchProblem(model=model, memory=memory, limits=limits, bos=BOS, eos=EOS, **asked)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from saccade.data.sampler import Position
 from saccade.errors import DataError, ModelError
-from saccade.nn.capture import capture
+from saccade.nn.capture import AttentionModule, capture
 from saccade.nn.feature_maps import MapAttention
 from saccade.search.settings import SearchSettings
 from saccade.tasks.facets import facets
@@ -65,6 +65,11 @@ def as_double(batch: Any) -> Any:
 def row_of(batch: Any, row: int) -> Any:
     """One example by itself."""
     return type(batch)(*(getattr(batch, name)[row : row + 1] for name in batch.__dataclass_fields__))
+
+
+def test_every_attention_declares_its_kind(lesson: GeneratedTask[Any, Any, Any]):
+    layers = [module for module in built(lesson).modules() if isinstance(module, AttentionModule)]
+    assert {layer.kind for layer in layers} <= {"cross", "encoder", "image"}
 
 
 def test_company_changes_nothing(lesson: GeneratedTask[Any, Any, Any]):

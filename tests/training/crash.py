@@ -128,7 +128,7 @@ def _check_end(moment: Moment, code: int, said: str) -> None:
     if moment.signal == signal.SIGKILL:
         as_it_should = code == -signal.SIGKILL
     elif moment.name in ("training", "checkpoint", "model"):
-        as_it_should = code == 130 and "The run is saved" in said
+        as_it_should = code == 130 and "Saved the run" in said
     else:
         as_it_should = code in (130, -moment.signal)
     if not as_it_should:

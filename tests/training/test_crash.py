@@ -94,11 +94,11 @@ def test_a_damaged_checkpoint_is_named(damage: Callable[[Path], None], name: str
     damage(file)
     ended = train(begun, "--set", "training.updates=22")
     assert ended.code == 0
-    assert "Going on from update 21." in ended.stderr
+    assert "Resuming from update 21." in ended.stderr
     (warning,) = (line for line in ended.stderr.splitlines() if line.startswith("warning"))
     assert str(file.parent) in warning
     assert file.name in warning
-    assert warning.endswith("It is passed over.")
+    assert warning.endswith("Skipping it.")
 
 
 def test_only_damaged_checkpoints_are_refused(begun: Path, train: Train):

@@ -89,7 +89,7 @@ def wait_for_checkpoint(run: Path, after: int) -> int:
 
 
 def test_a_lost_worker_and_an_interrupt_are_told_once(battered: str):
-    assert len(re.findall(r"^Going on from update [\d,]+\.$", battered, re.MULTILINE)) == 1, battered
+    assert len(re.findall(r"^Resuming from update [\d,]+\.$", battered, re.MULTILINE)) == 1, battered
     assert len(re.findall(r"^Interrupted after update [\d,]+\.$", battered, re.MULTILINE)) == 1, battered
 
 

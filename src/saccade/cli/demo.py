@@ -74,7 +74,7 @@ def demo(
     recipe_file = write_task(directory)
     note(f"The recipe is in {recipe_file}: dates as people write them, to ISO dates.")
     if run_training(Recipe.load(recipe_file)).interrupted:
-        note(f"The run is saved. Resume with the same command: {shlex.join(['saccade', 'demo', '-d', str(directory)])}")
+        note(f"Saved the run. To resume: {shlex.join(['saccade', 'demo', '-d', str(directory)])}")
         raise typer.Exit(130)
     translator = saccade.load(directory)
     report_accuracy(translator)

@@ -25,10 +25,11 @@ from saccade.cli import (
     view,
 )
 from saccade.cli.console import note, stderr
+from saccade.cli.plain_help import PlainHelp, Verb
 from saccade.errors import SaccadeError
 
 
-class Commands(TyperGroup):
+class Commands(PlainHelp, TyperGroup):
     """All commands, and how each ends when it cannot go on."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -57,10 +58,10 @@ def refuse(message: str) -> NoReturn:
 
 
 def explained(error: OSError | SafetensorError) -> str:
-    """What the system refused to do, and what to look at."""
+    """What cannot be read or written, why, and what to check."""
     name, reason = getattr(error, "filename", None), getattr(error, "strerror", None) or str(error)
     return (
-        f"The system refuses to read or write {name or 'the output'}: {reason}. "
+        f"Cannot read or write {name or 'the output'}: {reason}. "
         "Check that its directory exists, that you may write there and that the disk is not full."
     )
 
@@ -99,19 +100,19 @@ def saccade(
     """Train, run and see sequence-to-sequence attention models."""
 
 
-app.command()(demo.demo)
-app.command()(init.init)
-app.command()(prepare.prepare)
-app.command()(train.train)
-app.command()(translate.translate)
-app.command()(evaluate.evaluate)
-app.command()(score.score)
-app.command()(align.align)
-app.command()(info.info)
-app.command()(export.export)
-app.command("import")(import_.import_)
-app.command()(view.view)
-app.command()(reproduce.reproduce)
+app.command(cls=Verb)(demo.demo)
+app.command(cls=Verb)(init.init)
+app.command(cls=Verb)(prepare.prepare)
+app.command(cls=Verb)(train.train)
+app.command(cls=Verb)(translate.translate)
+app.command(cls=Verb)(evaluate.evaluate)
+app.command(cls=Verb)(score.score)
+app.command(cls=Verb)(align.align)
+app.command(cls=Verb)(info.info)
+app.command(cls=Verb)(export.export)
+app.command("import", cls=Verb)(import_.import_)
+app.command(cls=Verb)(view.view)
+app.command(cls=Verb)(reproduce.reproduce)
 
 
 def run() -> None:

@@ -64,7 +64,12 @@ EngineChoice = Annotated[
 ]
 ComputeChoice = Annotated[
     Compute,
-    typer.Option("--compute", help="Numbers that are computed with; int8 is faster and needs CTranslate2."),
+    typer.Option("--compute", help="Numeric precision; int8 is faster and needs CTranslate2."),
+]
+
+Device = Annotated[
+    str,
+    typer.Option("--device", metavar="NAME", help="Where the model runs: cpu, cuda, or cuda:1 for the second GPU."),
 ]
 
 

@@ -1,10 +1,10 @@
 """`saccade prepare`: files in, a cleaned and encoded corpus out."""
 
-from rich.progress import Progress, TaskID
+from rich.progress import TaskID
 
 import saccade
 from saccade import Recipe, Reporter
-from saccade.cli.console import bar, note, stderr, table
+from saccade.cli.console import Bar, bar, note, stderr, table
 from saccade.cli.options import Overrides, RecipeFile, typed
 
 
@@ -27,7 +27,7 @@ class PreparationDisplay(Reporter):
     """Shows a bar for each stage of a preparation, and then what it came to."""
 
     def __init__(self) -> None:
-        self._bar: Progress | None = None
+        self._bar: Bar | None = None
         self._open = bar("")
         self._stages: dict[str, TaskID] = {}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from saccade.cli.console import bar, note
-from saccade.cli.options import ComputeChoice, EngineChoice, ModelPaths
+from saccade.cli.options import ComputeChoice, Device, EngineChoice, ModelPaths
 from saccade.text.formats.lines import read_pairs
 from saccade.text.formats.opening import check_readable
 from saccade.text.normalize import normalize
@@ -41,6 +41,7 @@ def score(
     ] = False,
     engine: EngineChoice = "auto",
     compute: ComputeChoice = "float32",
+    device: Device = "cpu",
 ) -> None:
     """Score given translations: log p(target | source) in nats, a tab, and the same per token.
 
@@ -53,8 +54,8 @@ def score(
 
     for path in (source, target):
         check_readable(path)
-    translator = load(model, engine=engine, compute=compute)
-    # Better told now than after an hour; a pipe can be read only once.
+    translator = load(model, engine=engine, compute=compute, device=device)
+    # A mismatch is reported now rather than after an hour; a pipe can be read only once.
     total = sum(1 for _ in read_pairs(source, target)) if source.is_file() and target.is_file() else None
     blank = 0
     for scored in scores(translator, read_pairs(source, target), total):

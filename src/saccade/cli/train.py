@@ -1,5 +1,6 @@
 """`saccade train`: a recipe in, a model out."""
 
+import math
 from typing import Annotated
 
 import typer
@@ -42,7 +43,7 @@ def train(
     if not result.is_first:
         raise typer.Exit(130 if result.interrupted else 0)
     if result.interrupted:
-        note(f"The run is saved. Resume with the same command: {typed('train', recipe, overrides)}")
+        note(f"Saved the run. To resume: {typed('train', recipe, overrides)}")
         raise typer.Exit(130)
     print_result(str(result.model))
 
@@ -60,9 +61,11 @@ def run_training(recipe: Recipe) -> TrainingResult:
         note(f"Interrupted after update {result.update:,}.")
         return result
     if result.stopped_early:
-        note("Stopped early: the last validations found nothing better (training.patience).")
-    note(f"{result.update:,} updates in {result.seconds / 60:.1f} minutes of training.")
-    note(f"Saved the model (update {result.best_update:,}) to {result.model}")
+        note(f"Stopped early: no improvement in the last {result.stale} validations (training.patience).")
+    note(
+        f"{result.update:,} updates in {result.seconds / 60:.1f} minutes of training. "
+        f"Saved the model (update {result.best_update:,}) to {result.model}."
+    )
     return result
 
 
@@ -77,14 +80,16 @@ def _show_estimate(recipe: Recipe) -> None:
 
 
 def _in_words(recipe: Recipe, estimate: TrainingEstimate) -> str:
-    updates = recipe.training.updates
+    updates, every = recipe.training.updates, recipe.training.validate_every
     epochs = "" if estimate.epochs is None else f", about {estimate.epochs:.1f} epochs"
     minutes = estimate.seconds_per_update * updates / 60
     duration = f"{minutes:.1f} minutes" if minutes < 90 else f"{minutes / 60:.1f} hours"
+    peak = estimate.peak_bytes
     return (
         f"Settings and data OK\n"
         f"{estimate.num_parameters:,} parameters\n"
         f"{updates:,} updates{epochs}\n"
-        f"{estimate.seconds_per_update:.2f} s per update here: about {duration}, without validation\n"
-        f"{estimate.peak_bytes / 2**30:.1f} GiB of memory"
+        f"{estimate.seconds_per_update:.2f} s per update: about {duration}\n"
+        f"{math.ceil(updates / every):,} validations of at most {estimate.seconds_per_validation:.1f} s each\n"
+        + ("Memory is not measured on this system" if peak is None else f"{peak / 2**30:.1f} GiB of memory at most")
     )

@@ -1,28 +1,29 @@
 """`saccade translate`: lines in, lines out, as soon as they are there and in memory that does not grow with them."""
 
 import hashlib
+import json
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from saccade import settings
 from saccade.cli.console import note, stderr
-from saccade.cli.options import Beam, ComputeChoice, EngineChoice, ModelPaths, SearchOverrides
-from saccade.errors import SaccadeError
+from saccade.cli.options import Beam, ComputeChoice, Device, EngineChoice, ModelPaths, SearchOverrides
+from saccade.errors import SaccadeError, need_torch
 from saccade.resumable_output import Job, check_new, open_resumable
+from saccade.search.overrides import adjust_search
 from saccade.search.settings import SearchSettings
-from saccade.text.formats.opening import check_readable
+from saccade.text.formats.opening import check_readable, compress
 from saccade.text.formats.stream import EncodingErrors, Lines
-from saccade.text.parts import Split
+from saccade.text.segments import Split
 
 if TYPE_CHECKING:
     from saccade.translation import Translation
@@ -53,8 +54,8 @@ def translate(
         typer.Option(
             "--output",
             "-o",
-            help="Write here instead of to standard output; must not exist. Run the same command again to "
-            "resume an interrupted job.",
+            help="Write here instead of to standard output; must not exist. Compressed if it ends in .gz or .zst. "
+            "Run the same command again to resume an interrupted job.",
             show_default=False,
         ),
     ] = None,
@@ -64,7 +65,7 @@ def translate(
         typer.Option(
             "--n-best",
             min=1,
-            help="Write so many translations of each line, best first, each with its score before a tab.",
+            help="Number of translations per line, best first, each with its score before a tab.",
             show_default=False,
         ),
     ] = None,
@@ -83,10 +84,14 @@ def translate(
             "--mbr",
             metavar="N",
             min=2,
-            help="Draw N translations by chance and take the one that is most like all of them (minimum Bayes risk).",
+            help="Sample N translations and take the one that is most like all of them (minimum Bayes risk).",
             show_default=False,
         ),
     ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Write each line as JSON: text, score, alternatives (see --n-best) and notes."),
+    ] = False,
     overrides: SearchOverrides = None,
     split: Annotated[
         Split,
@@ -102,6 +107,7 @@ def translate(
     ] = "strict",
     engine: EngineChoice = "auto",
     compute: ComputeChoice = "float32",
+    device: Device = "cpu",
 ) -> None:
     """Translate lines of text; line n of the output belongs to line n of the input, blank lines included.
 
@@ -111,8 +117,7 @@ def translate(
 
     `saccade translate --model runs/en-de book.en -o book.de --split sentences --set search.length_penalty=0.8`
     """
-    from saccade.directory import ModelDirectory
-    from saccade.engines.compared import candidates
+    from saccade.engines.mbr import candidate_search
     from saccade.evaluation.risk import MinimumRisk
     from saccade.text.formats.glossary import read_glossary
     from saccade.text.wording import Wording
@@ -120,15 +125,19 @@ def translate(
 
     if output is not None:
         check_new(output)
+        compress(b"", output)
     for path in files or ():
         check_readable(path)
-    wording = None if glossary is None else Wording(glossary=read_glossary(glossary))
+    wording = None
+    if glossary is not None:
+        need_torch("--glossary")
+        wording = Wording(glossary=read_glossary(glossary))
     risk = None if mbr is None else MinimumRisk(samples=mbr)
-    translator = load(model, engine=engine, compute=compute, wording=wording, mbr=risk)
-    # What is compared is drawn by chance, so that the settings of sampling are those that count.
-    own = translator.search if risk is None else candidates(translator.search, risk)
-    search = search_settings(own, beam, n_best, overrides or ())
-    work = Work(translator, search, split)
+    translator = load(model, engine=engine, compute=compute, device=device, wording=wording, mbr=risk)
+    # The candidates are sampled, so that the settings of sampling are those that count.
+    own = translator.search if risk is None else candidate_search(translator.search, risk)
+    search = adjust_search(own, beam, n_best, overrides or (), origin="The command line")
+    work = Work(translator, search, split, as_json)
     if not files and sys.stdin.isatty():
         note("Type text to translate, a line at a time; Ctrl-D ends.")
     with closing(Lines(files or (), None if files else sys.stdin.buffer, errors=encoding_errors)) as lines:
@@ -139,11 +148,13 @@ def translate(
                 sys.stdout.flush()
         else:
             job = Job(
-                model=" ".join(ModelDirectory.open_translator(each).checksum() for each in model),
+                model=" ".join(member.checksum() for member in translator.members),
                 glossary="" if wording is None else _checksum(wording.glossary),
                 mbr=mbr,
                 engine=engine,
                 compute=compute,
+                device=device,
+                json=as_json,
                 split=split,
                 encoding_errors=encoding_errors,
                 search=search,
@@ -159,29 +170,6 @@ def _checksum(glossary: Mapping[str, str]) -> str:
     return hashlib.sha256(repr(sorted(glossary.items())).encode("utf-8")).hexdigest()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
-    """What `--set` can change here."""
-
-    search: SearchSettings
-    """How translations are searched for."""
-
-
-def search_settings(
-    own: SearchSettings, beam: int | None, n_best: int | None = 1, overrides: Sequence[str] = ()
-) -> SearchSettings:
-    """The model's own settings with what the command line asks for; several translations may need as wide a beam."""
-    width = [] if beam is None else [f"search.beam={beam}"]
-    asked = _overridden(replace(own, n_best=1), [*overrides, *width])
-    several = asked.n_best if n_best is None else n_best
-    wide = asked.beam if asked.returns_any_number else max(asked.beam, several)
-    return _overridden(asked, [f"search.beam={wide}", f"search.n_best={several}"])
-
-
-def _overridden(search: SearchSettings, overrides: Sequence[str]) -> SearchSettings:
-    return settings.override(Asked(search=search), overrides, origin="The command line").search
-
-
 @dataclass(slots=True)
 class Work:
     """Translates lines chunk by chunk, and counts."""
@@ -189,6 +177,7 @@ class Work:
     translator: "Translator"
     search: SearchSettings
     split: Split = "auto"
+    as_json: bool = False
     lines: int = 0
     parts: int = 0
     tokens: int = 0
@@ -206,19 +195,18 @@ class Work:
             reached = lines.read_bytes
             task = progress.add_task("translating", total=lines.num_bytes, completed=reached, lines=lines.num_lines)
             for chunk in chunks(lines, most or CHUNK, waits=waits):
-                share = (lines.read_bytes - reached) / len(chunk)
-                found = self.translator.translate(
+                translations = self.translator.translate(
                     chunk,
                     search=self.search,
                     split=self.split,
-                    advanced=lambda count, share=share: progress.advance(task, count * share),
+                    advanced=_line_counter(progress, task, (lines.read_bytes - reached) / len(chunk)),
                 )
-                for line, translation in enumerate(found, start=lines.num_lines - len(chunk) + 1):
+                for line, translation in enumerate(translations, start=lines.num_lines - len(chunk) + 1):
                     self._count(line, translation)
                 reached = lines.read_bytes
                 progress.update(task, completed=reached, lines=lines.num_lines)
-                yield "".join(f"{text}\n" for translation in found for text in self._written(translation))
-        if self.notes > NOTES:
+                yield "".join(f"{text}\n" for translation in translations for text in self._written(translation))
+        if self.notes > NOTES and not self.as_json:
             note(f"{self.notes - NOTES:,} more lines had such notes.")
 
     @property
@@ -236,24 +224,48 @@ class Work:
         self.parts += translation.num_parts
         self.tokens += len(translation.tokens)
         self.notes += bool(translation.notes)
-        if self.notes <= NOTES:
+        if self.notes <= NOTES and not self.as_json:
             for remark in translation.notes:
                 note(f"line {line} {remark}")
 
     def _written(self, translation: "Translation") -> Iterator[str]:
+        if self.as_json:
+            yield _json(translation)
+            return
         if self.search.n_best == 1:
             yield _BREAK.sub(" ", translation.text)
             return
         # Where there are fewer, such as for a blank line, the last is repeated: line n of the input has its own lines.
-        found = (translation, *translation.alternatives)
-        several = islice(chain(found, repeat(found[-1])), self.search.n_best)
+        ranked = (translation, *translation.alternatives)
+        several = islice(chain(ranked, repeat(ranked[-1])), self.search.n_best)
         yield from (f"{each.score:.4f}\t{_BREAK.sub(' ', each.text)}" for each in several)
+
+
+def _json(translation: "Translation") -> str:
+    """One line, whatever characters the texts have."""
+    described = {
+        "text": translation.text,
+        "score": translation.score,
+        "alternatives": [{"text": other.text, "score": other.score} for other in translation.alternatives],
+        "notes": translation.notes,
+    }
+    return _BREAK.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(described, ensure_ascii=False))
+
+
+def _line_counter(progress: Progress, task: TaskID, share: float) -> Callable[[int], None]:
+    """Moves the bar by lines that are translated, each of which is this many bytes of the input."""
+
+    def advance(count: int) -> None:
+        (row,) = (row for row in progress.tasks if row.id == task)
+        progress.update(task, advance=count * share, lines=row.fields["lines"] + count)
+
+    return advance
 
 
 def chunks(lines: Lines, most: int, *, waits: bool) -> Iterator[list[str]]:
     """A few lines at first, then more and more. Where a chunk ends depends on nothing but the lines before.
 
-    That is, if it waits: an output that is gone on with then has the same chunks as one that was never interrupted.
+    That is, if it waits: a resumed output then has the same chunks as one that was never interrupted.
     """
     chunk: list[str] = []
     characters = 0

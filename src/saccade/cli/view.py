@@ -3,19 +3,21 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 import saccade
 from saccade.cli.console import note, print_result, stdout
-from saccade.cli.options import Beam
-from saccade.cli.translate import search_settings
+from saccade.cli.options import Beam, Device
 from saccade.errors import DataError, OutputExists
 from saccade.text.normalize import normalize
 from saccade.trace.file import load_all, save_all
 from saccade.trace.trace import AttentionTrace, Kind
 from saccade.trace.words import words as in_words
+
+if TYPE_CHECKING:
+    pass
 
 ENDINGS = (".svg", ".png", ".html", ".json")
 
@@ -83,10 +85,11 @@ def view(
         typer.Option(
             "--n-best",
             min=1,
-            help="So many translations, best first; .html and .json hold all, pictures the best.",
+            help="Number of translations, best first; .html and .json hold all, pictures the best.",
             show_default=False,
         ),
     ] = None,
+    device: Device = "cpu",
 ) -> None:
     """Translate a text and show what was attended to, for every token of the translation.
 
@@ -108,7 +111,7 @@ def view(
     elif model is None:
         raise typer.BadParameter("give --model with a TEXT, or --from with a stored trace")
     else:
-        traces = _traces(model, text, target, beam, n_best or 1)
+        traces = _traces(model, text, target, beam, n_best or 1, device)
     if words:
         traces = [in_words(trace) for trace in traces]
     _check_choice(traces[0], kind, layer, head)
@@ -174,9 +177,11 @@ def _rendered(picture: str) -> bytes:
     return drawn
 
 
-def _traces(path: Path, text: str | None, target: str | None, beam: int | None, n_best: int) -> list[AttentionTrace]:
+def _traces(
+    path: Path, text: str | None, target: str | None, beam: int | None, n_best: int, device: str
+) -> list[AttentionTrace]:
     """What the model writes by itself, best first, or what it is made to write; of another task, for any input."""
-    model = saccade.open_model(path)
+    model = saccade.open_model(path, device=device)
     if not isinstance(model, saccade.Translator):
         return model.show(text)
     if text is None:
@@ -185,7 +190,7 @@ def _traces(path: Path, text: str | None, target: str | None, beam: int | None, 
     if target is not None:
         _check_text(target)
         return [model.trace(text, target)]
-    best = model.translate(text, search=search_settings(model.search, beam, n_best), attention=True)
+    best = model.translate(text, beam=beam, n_best=n_best, attention=True)
     for remark in best.notes:
         note(f"The text {remark}")
     return [each.attention for each in (best, *best.alternatives) if each.attention is not None]

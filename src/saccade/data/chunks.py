@@ -134,7 +134,7 @@ def first_of_equals(digests: NDArray[np.uint64]) -> Mask:
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TokenizerJob:
     """What a tokenizer is learned from, and the file it goes to."""
 
     path: Path
@@ -144,13 +144,13 @@ class Lesson:
     settings: TokenizerSettings
 
 
-def learn(lesson: Lesson) -> None:
+def learn(job: TokenizerJob) -> None:
     texts = (
         text
-        for path, chosen in zip(lesson.chunks, lesson.chosen, strict=True)
+        for path, chosen in zip(job.chunks, job.chosen, strict=True)
         for text in compress(_both_sides(path), chosen.ravel().tolist())
     )
-    write_atomically(lesson.path, Tokenizer.learn_normalized(texts, lesson.settings).model)
+    write_atomically(job.path, Tokenizer.learn_normalized(texts, job.settings).model)
 
 
 def sampled(sides: Mask, limit: int, seed: int) -> Mask:

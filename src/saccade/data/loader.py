@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @runtime_checkable  # so that the shape checks of the tests can look at it
 class Targets(Protocol):
-    """A batch of any lesson."""
+    """A batch of any task."""
 
     @property
     def num_targets(self) -> int:
@@ -38,7 +38,7 @@ class Loaded:
     position: Position
     """Where to go on after it."""
     rows: Indices
-    """The examples it holds, by their numbers in the lesson's data."""
+    """The examples it holds, by their numbers in the task's data."""
     batch: Targets
 
 

@@ -228,14 +228,14 @@ def _learn(job: _Job, cleaned: chunks.Cleaned, kept: chunks.Mask) -> Tokenizers:
         job.reuse.save(directory)
         return job.reuse
     files = {"tokenizer": (True, True)} if job.tokenizer.shared else {"source": (True, False), "target": (False, True)}
-    lessons = []
+    jobs = []
     for name, sides in files.items():
         chosen = chunks.sampled(kept[:, None] & np.array(sides), job.tokenizer.max_sentences, job.seed)
         path = directory / f"{name}.spm"
         if not path.exists():
-            lessons.append(chunks.Lesson(path, cleaned.paths, cleaned.split(chosen), job.tokenizer))
-    # In a process of its own, a long lesson can be interrupted, and two go side by side.
-    list(map_in_processes(chunks.learn, lessons, len(lessons) if len(cleaned.paths) >= _FEW else 0))
+            jobs.append(chunks.TokenizerJob(path, cleaned.paths, cleaned.split(chosen), job.tokenizer))
+    # In a process of its own, long learning can be interrupted, and two go side by side.
+    list(map_in_processes(chunks.learn, jobs, len(jobs) if len(cleaned.paths) >= _FEW else 0))
     return Tokenizers.load(directory)
 
 

@@ -5,16 +5,18 @@ from collections.abc import Collection, Generator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from saccade.directory import ModelDirectory
+from saccade.directory import PARAMETERS, ModelDirectory
 from saccade.engines.engine import Advanced, Compute, Engine, EngineName, Ids, Traced
 from saccade.errors import ModelError, need_torch
 from saccade.models.settings import TransformerSettings
+from saccade.parameters import open_parameters
 from saccade.search.constraints import FREE, Constraints
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.settings import SearchSettings
 from saccade.trace.trace import KINDS, Kind
 
 if TYPE_CHECKING:
+    from saccade.engines.ctranslate2 import CTranslate2Engine
     from saccade.engines.torch import TorchEngine
 
 
@@ -56,13 +58,13 @@ def load_ensemble(
 
 
 class Automatic:
-    """CTranslate2, and torch for what that cannot do, loaded when it is first needed."""
+    """CTranslate2, and torch for what that cannot do; each is loaded when it is first needed."""
 
     def __init__(self, directory: ModelDirectory, compute: Compute = "float32") -> None:
-        from saccade.engines.ctranslate2 import CTranslate2Engine
-
         self._directory = directory
-        self._fast = CTranslate2Engine(directory, compute=compute)
+        self._compute: Compute = compute
+        with open_parameters(directory.path / PARAMETERS):  # a file cut short is refused now
+            pass
 
     def translate(
         self,
@@ -111,14 +113,20 @@ class Automatic:
         self.need_attention()
         return self._torch.trace(sources, targets, kinds=kinds, advanced=advanced)
 
-    def need_constraints(self) -> None:
-        """Refuse to be asked for constraints if they cannot be held to."""
-        need_torch("Searching with constraints")
+    def need_constraints(self, what: str) -> None:
+        """Refuse constraints, named by `what`, that cannot be satisfied."""
+        need_torch(what)
 
     def need_attention(self) -> None:
         """Refuse to be asked for weights if there are none to be had."""
         need_torch("Looking at attention")
         self._torch.need_attention()
+
+    @cached_property
+    def _fast(self) -> "CTranslate2Engine":
+        from saccade.engines.ctranslate2 import CTranslate2Engine
+
+        return CTranslate2Engine(self._directory, compute=self._compute)
 
     @cached_property
     def _torch(self) -> "TorchEngine":

@@ -105,9 +105,9 @@ class CTranslate2Engine:
         """Refused."""
         self.need_attention()
 
-    def need_constraints(self) -> NoReturn:
+    def need_constraints(self, what: str) -> NoReturn:
         """CTranslate2 has some of them, but not alike."""
-        raise ModelError(CONSTRAINTS)
+        raise ModelError(f"{what[:1].upper()}{what[1:]}{NO_CONSTRAINTS}")
 
     def need_attention(self) -> NoReturn:
         """CTranslate2 has the weights of one layer at most, without the end of the source."""
@@ -242,10 +242,12 @@ class CTranslate2Engine:
 
     def _load(self) -> Any:
         """Open the cached model; one that cannot be read, such as a partial copy, is converted again."""
-        device = self._device.partition(":")[0]
-        if device not in ("cpu", "cuda") or (device == "cuda" and not ctranslate2.get_cuda_device_count()):
+        device, _, index = self._device.partition(":")
+        num_devices = {"cpu": 1, "cuda": ctranslate2.get_cuda_device_count()}.get(device, 0)
+        if not (index or "0").isdecimal() or int(index or 0) >= num_devices:
             raise ModelError(
-                f'CTranslate2 must have a device that is there, but "{self._device}" is not. Use device = "cpu".'
+                f'device must be one that CTranslate2 can use on this machine, but "{self._device}" is not. '
+                'Use device = "cpu".'
             )
         model = ct2_cache.find_or_build(self._directory, self._compute)
         try:
@@ -268,7 +270,7 @@ class CTranslate2Engine:
 
 
 CHANGED = "is kept by CTranslate2 before the softmax, which changes the probabilities of all other tokens"
-CONSTRAINTS = f'Constraints are not what CTranslate2 can hold to: what is banned {CHANGED}. Use engine = "torch".'
+NO_CONSTRAINTS = f' cannot be used with CTranslate2: what is banned {CHANGED}. Use engine = "torch".'
 UNLIKE = {
     "method": "finds other translations with CTranslate2, if it knows of it at all",
     "penalty": "is not known to CTranslate2, which divides by length^α",
@@ -296,7 +298,7 @@ def refusal(settings: SearchSettings, constraints: Sequence[Constraints] = ()) -
         case None:
             return None
         case "constraints":
-            return CONSTRAINTS
+            return f"Constraints{NO_CONSTRAINTS}"
         case asked:
             name = asked.partition(" ")[0]
             usual = json.dumps(getattr(SearchSettings(), name))

@@ -74,8 +74,8 @@ class Engine(Protocol):
         """How likely each token of each target was, and what was attended to for it: a forced decoding."""
         ...
 
-    def need_constraints(self) -> None:
-        """Refuse to be asked for constraints if they cannot be held to."""
+    def need_constraints(self, what: str) -> None:
+        """Refuse constraints, named by `what`, such as "glossary", that cannot be satisfied."""
         ...
 
     def need_attention(self) -> None:

@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -19,17 +19,18 @@ from saccade.models.build import Model, build
 from saccade.models.ensemble import EnsembleModel, Reader
 from saccade.models.fill import fill
 from saccade.models.settings import ModelSettings
-from saccade.nn.capture import capture, listener
+from saccade.nn.capture import active_capture, capture
 from saccade.nn.machine import keep_freed_memory, one_thread_each
 from saccade.nn.mode import evaluation_mode
 from saccade.search.constraints import FREE, Constraints
 from saccade.search.coverage import by_coverage
 from saccade.search.hypothesis import Hypothesis
+from saccade.search.problem import SearchProblem
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.search.stream import stream
 from saccade.text.tokenizer import BOS, EOS, PAD, Tokenizer
-from saccade.trace.trace import KINDS, Kind, Layer, Matrix
+from saccade.trace.trace import KINDS, Kind, Layer
 
 Found = list[list[Hypothesis]]
 CROSS: Kind = "cross"
@@ -49,12 +50,14 @@ class TorchEngine:
     def load(cls, directory: ModelDirectory, device: str = "cpu") -> "TorchEngine":
         """Build the model that the directory describes and fill in its parameters."""
         keep_freed_memory()
+        check_device(device)
         return cls(_loaded(directory).to(device).eval())
 
     @classmethod
     def load_ensemble(cls, directories: Sequence[ModelDirectory], device: str = "cpu") -> "TorchEngine":
         """Several models with one target vocabulary as one; sources come in the ids of the first."""
         keep_freed_memory()
+        check_device(device)
         first = directories[0].tokenizers.source
         readers = [_reader(first, directory.tokenizers.source) for directory in directories]
         return cls(EnsembleModel([_loaded(directory) for directory in directories], readers).to(device).eval())
@@ -98,18 +101,7 @@ class TorchEngine:
         """The tokens of the one translation as they are written, and then, as the generator's value, all of it."""
         with evaluation_mode(self.model), torch.inference_mode():
             memory = self.model.encode(collate_sources([source]).to(self._device))
-        tokens = stream(
-            self.model,
-            memory,
-            limits=self._limits([source], settings),
-            bos=BOS,
-            eos=EOS,
-            settings=settings,
-            banned=(PAD, BOS),
-            constraints=constraints,
-            name=_name(source),
-        )
-        return self._evaluated(tokens)
+        return self._evaluated(stream(self._problem([source], memory, settings, [constraints]), settings))
 
     def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
         """log p(target | source) of each pair, the end of sentence included."""
@@ -142,24 +134,27 @@ class TorchEngine:
         found: dict[int, Traced] = {}
         with evaluation_mode(self.model):
             for rows, batch in self._pairs(sources, targets, TRACE_TOKENS):
-                with capture(self.model) as heard:
+                with capture(self.model) as captured:
                     log_probs = self._log_probs(batch).cpu()
-                layers = {
-                    name: torch.cat(calls, dim=-2).cpu().numpy()  # one call, or one for each position
-                    for name, calls in heard.weights.items()
-                    if _kind(name) in kinds
-                }
+                layers = [
+                    (layer.name, layer.kind, layer.weights.cpu().numpy())
+                    for layer in captured.layers
+                    if layer.kind in kinds
+                ]
                 for place, row in enumerate(rows):
                     source, target = len(sources[row]) + 1, len(targets[row]) + 1
                     found[row] = Traced(
                         tuple(log_probs[place, :target].tolist()),
-                        tuple(_layer(name, weights[place], source, target) for name, weights in layers.items()),
+                        tuple(  # in memory of their own, without padding
+                            Layer(name, kind, cut(weights[place], kind, source, target).copy())
+                            for name, kind, weights in layers
+                        ),
                     )
                 advanced(len(rows))
         return [found[row] for row in range(len(sources))]
 
-    def need_constraints(self) -> None:
-        """Every search of ours holds to them."""
+    def need_constraints(self, what: str) -> None:
+        """Every search of ours satisfies them."""
 
     def need_attention(self) -> None:
         """Refuse to be asked for weights if there are none."""
@@ -179,17 +174,8 @@ class TorchEngine:
         self, sources: Sequence[Ids], settings: SearchSettings, constraints: Sequence[Constraints] | None
     ) -> list[list[Hypothesis]]:
         """The hypotheses of one batch."""
-        return search(
-            self.model,
-            self.model.encode(collate_sources(sources).to(self._device)),
-            limits=self._limits(sources, settings),
-            bos=BOS,
-            eos=EOS,
-            settings=settings,
-            banned=(PAD, BOS),
-            constraints=constraints,
-            names=[_name(source) for source in sources] if settings.method == "sampling" else None,
-        )
+        memory = self.model.encode(collate_sources(sources).to(self._device))
+        return search(self._problem(sources, memory, settings, constraints or ()), settings)
 
     def _search_and_cover(
         self, sources: Sequence[Ids], settings: SearchSettings, constraints: Sequence[Constraints] | None
@@ -207,8 +193,20 @@ class TorchEngine:
             for several in found
         ]
 
-    def _limits(self, sources: Sequence[Ids], settings: SearchSettings) -> Int[Tensor, " batch"]:
-        return torch.tensor([settings.limit(len(source)) for source in sources], device=self._device)
+    def _problem(
+        self, sources: Sequence[Ids], memory: Any, settings: SearchSettings, constraints: Sequence[Constraints]
+    ) -> SearchProblem[Any, Any]:
+        return SearchProblem(
+            model=self.model,
+            memory=memory,
+            limits=torch.tensor([settings.limit(len(source)) for source in sources], device=self._device),
+            bos=BOS,
+            eos=EOS,
+            banned=(PAD, BOS),
+            constraints=constraints,
+            # The ids tell a source from others, so that its draws are its own, whatever the batch.
+            names=[" ".join(map(str, source)) for source in sources] if settings.method == "sampling" else (),
+        )
 
     def _evaluated(self, tokens: Generator[int, None, Hypothesis]) -> Generator[int, None, Hypothesis]:
         """The same, each of them decoded without dropout."""
@@ -253,6 +251,20 @@ class TorchEngine:
         return -losses.double() * batch.target_mask
 
 
+def check_device(device: str) -> None:
+    """Refuse a device that PyTorch does not find on this machine."""
+    try:
+        if torch.device(device).type == "meta":
+            raise RuntimeError("it holds no numbers")
+        torch.empty(0, device=device)
+    except (AssertionError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise ModelError(
+            f'device must be one that PyTorch can use on this machine, but "{device}" is not: {reason}. '
+            'Use device = "cpu".'
+        ) from None
+
+
 def _loaded(directory: ModelDirectory) -> Model:
     tokenizers = directory.tokenizers
     model = build(directory.description.model, len(tokenizers.source), len(tokenizers.target))
@@ -267,23 +279,6 @@ def _of(constraints: Sequence[Constraints] | None, rows: Sequence[int]) -> list[
 def _reader(first: Tokenizer, own: Tokenizer) -> Reader | None:
     """From the ids of one tokenizer to those of another, by way of the text; None where they are the same."""
     return None if first.checksum == own.checksum else lambda ids: own.encode(first.decode(ids))
-
-
-def _kind(name: str) -> Kind:
-    """Who looks at what in the layer of this name."""
-    if name.endswith("cross_attention"):
-        return "cross"
-    return "encoder" if name.startswith("encoder") else "decoder"
-
-
-def _layer(name: str, weights: Matrix, source: int, target: int) -> Layer:
-    """The weights of a layer without their padding, in memory of their own."""
-    return Layer(name, _kind(name), cut(weights, _kind(name), source, target).copy())
-
-
-def _name(source: Ids) -> str:
-    """What tells a source from others, so that chance can be its own."""
-    return " ".join(map(str, source))
 
 
 def _by_length(
@@ -303,9 +298,9 @@ def _by_length(
 def _threads(device: torch.device) -> int:
     """How many batches are searched side by side: on a CPU, one for each thread that torch may use.
 
-    What a beam adds up in a step is too little to share out. Whoever listens to weights hears them in order.
+    What a beam adds up in a step is too little to share out. A capture gets its weights in order.
     """
-    return 1 if device.type != "cpu" or listener() else torch.get_num_threads()
+    return 1 if device.type != "cpu" or active_capture() else torch.get_num_threads()
 
 
 def _in_threads(

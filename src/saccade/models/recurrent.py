@@ -104,9 +104,9 @@ def _reader(settings: RecurrentSettings) -> tuple[Reader, int]:
         case "fixed":
             return FixedVector(d_model // 2 if settings.bidirectional else d_model), d_model
         case "hard":
-            return HardAttention(_score(attention, d_model), sampling=attention.sampling), d_model
-    normalise = NORMALISE[attention.normalise]
-    return Attention(_score(attention, d_model), normalise=normalise, windows=_windows(attention, d_model)), d_model
+            return HardAttention(_score(attention, d_model), sampling=attention.sampling, kind="cross"), d_model
+    score, windows = _score(attention, d_model), _windows(attention, d_model)
+    return Attention(score, normalise=NORMALISE[attention.normalise], windows=windows, kind="cross"), d_model
 
 
 def _windows(settings: AttentionSettings, d_model: int) -> Windows | None:

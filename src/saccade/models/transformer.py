@@ -12,7 +12,7 @@ from saccade.data.batch import Batch, Sources
 from saccade.models.encoder_decoder import EncoderDecoder
 from saccade.models.settings import TransformerSettings
 from saccade.nn.attention import Memory
-from saccade.nn.capture import listener
+from saccade.nn.capture import active_capture
 from saccade.nn.positions import Positions
 from saccade.nn.transformer import DecoderLayer, EncoderLayer, LayerShape
 
@@ -35,8 +35,8 @@ class TransformerState:
 
     @property
     def seen(self) -> tuple[Memory, ...]:
-        """The source as each layer reads it; whoever listens is told of every row by itself."""
-        return tuple(memory.repeat(self.width) for memory in self.source) if listener() else self.source
+        """The source as each layer reads it; a capture gets every row by itself."""
+        return tuple(memory.repeat(self.width) for memory in self.source) if active_capture() else self.source
 
     def grown(self, said: Sequence[Memory]) -> "TransformerState":
         """The same after one more step."""

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from saccade.nn.capture import listener
+from saccade.nn.capture import AttentionModule, active_capture
 from saccade.nn.normalise import masked_softmax
 from saccade.nn.scores import unit
 
@@ -96,12 +96,14 @@ def address_fused(
     return weights
 
 
-class Addressing(nn.Module):
+class Addressing(AttentionModule):
     """The weights of heads over the rows of a memory: content, interpolation, shift, sharpening (Figure 2).
 
     `reach` is the farthest shift, in either direction. A head that cannot interpolate finds its place by content
     anew at each step, and one that cannot sharpen keeps what shifts have blurred.
     """
+
+    kind = "memory"
 
     def __init__(
         self,
@@ -129,8 +131,8 @@ class Addressing(nn.Module):
         """Where the controller wants each head to look, given where it looked before."""
         outputs = self.of_controller(controller).unflatten(-1, (self.num_heads, -1))
         weights = address_fused(outputs, memory, previous, self.parts)
-        if heard := listener():
-            heard.hear(self, weights[:, :, None])  # one query
+        if captured := active_capture():
+            captured.record(self, weights[:, :, None])  # one query
         return weights
 
 

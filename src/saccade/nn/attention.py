@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from saccade.nn.capture import listener
+from saccade.nn.capture import AttentionModule, Kind, active_capture
 from saccade.nn.dropout import drop
 from saccade.nn.masks import causal_mask
 from saccade.nn.normalise import Normalise, masked_softmax
@@ -112,11 +112,19 @@ def allowed(
     return past if mask is None else mask & past
 
 
-class Attention(nn.Module):
+class Attention(AttentionModule):
     """Attention of one head with any score, over all keys or through windows: score, mask, normalise, gain, read."""
 
-    def __init__(self, score: Score, *, normalise: Normalise = masked_softmax, windows: Windows | None = None) -> None:
+    def __init__(
+        self,
+        score: Score,
+        *,
+        normalise: Normalise = masked_softmax,
+        windows: Windows | None = None,
+        kind: Kind | None = None,
+    ) -> None:
         super().__init__()
+        self.kind = kind
         self.score = score
         self.normalise = normalise
         self.windows = windows
@@ -129,9 +137,9 @@ class Attention(nn.Module):
 
     def forward(self, query: Float[Tensor, "batch query d_query"], memory: Memory, start: int = 0) -> Read:
         """Ask the memory. The first query stands at position `start` of the target, which windows may want to know."""
-        if heard := listener():
+        if captured := active_capture():
             context, weights = self.attend(query, memory, start)
-            heard.hear(self, weights[:, None])  # one head
+            captured.record(self, weights[:, None])  # one head
             return Read(context, weights=weights)
         if isinstance(self.score, InnerProduct) and self.normalise is masked_softmax and self.windows is None:
             return Read(self._fused(self.score, query, memory))

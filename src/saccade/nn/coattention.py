@@ -1,6 +1,6 @@
 """Co-attention (Lu et al. 2016, §3.3): a question says where to look in an image, and the image which words count.
 
-Whoever listens hears both sides, as `image` and `question`.
+`capture` gives the weights of both sides, as `image` and `question`.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from saccade.nn.attention import Attention
-from saccade.nn.capture import listener
+from saccade.nn.capture import AttentionModule, Kind, active_capture
 from saccade.nn.hierarchical import LearnedQuery
 from saccade.nn.normalise import masked_softmax
 from saccade.nn.scores import Additive
@@ -34,8 +34,8 @@ class ParallelCoAttention(nn.Module):
         self.affinity = nn.Linear(d_image, d_question, bias=False)
         self.of_image = nn.Linear(d_image, d_hidden, bias=False)
         self.of_question = nn.Linear(d_question, d_hidden, bias=False)
-        self.image = _Side(d_hidden)
-        self.question = _Side(d_hidden)
+        self.image = _Side(d_hidden, "image")
+        self.question = _Side(d_hidden, "cross")
         for layer in (self.affinity, self.of_image, self.of_question):
             nn.init.xavier_uniform_(layer.weight)
 
@@ -60,15 +60,15 @@ class ParallelCoAttention(nn.Module):
 class AlternatingCoAttention(nn.Module):
     """One side after the other (eq. 6): the question alone, the image led by it, the question again led by the image.
 
-    Each of the three passes has parameters of its own, as in the authors' code. The first is heard too, as
+    Each of the three passes has parameters of its own, as in the authors' code. `capture` gives the first as
     `first.attention`.
     """
 
     def __init__(self, d_image: int, d_question: int, d_hidden: int) -> None:
         super().__init__()
-        self.first = LearnedQuery(d_question, d_hidden)  # softmax(wᵀtanh(W_xX)), as g = 0
-        self.image = Attention(Additive(d_question, d_image, d_hidden))
-        self.question = Attention(Additive(d_image, d_question, d_hidden))
+        self.first = LearnedQuery(d_question, d_hidden, kind="cross")  # softmax(wᵀtanh(W_xX)), as g = 0
+        self.image = Attention(Additive(d_question, d_image, d_hidden), kind="image")
+        self.question = Attention(Additive(d_image, d_question, d_hidden), kind="cross")
 
     def forward(
         self,
@@ -84,18 +84,19 @@ class AlternatingCoAttention(nn.Module):
         return CoAttended(seen[:, 0], asked[:, 0])
 
 
-class _Side(nn.Module):
+class _Side(AttentionModule):
     """One side's weights, softmax(wᵀH), and what they read."""
 
-    def __init__(self, d_hidden: int) -> None:
+    def __init__(self, d_hidden: int, kind: Kind) -> None:
         super().__init__()
+        self.kind = kind
         self.v = nn.Parameter(torch.empty(d_hidden))
         nn.init.uniform_(self.v, -(d_hidden**-0.5), d_hidden**-0.5)
 
     def forward(self, hidden: Tensor, states: Tensor, mask: Tensor | None) -> Tensor:
         weights = masked_softmax(hidden @ self.v, mask)
-        if heard := listener():
-            heard.hear(self, weights[:, None, None])  # one head, one query
+        if captured := active_capture():
+            captured.record(self, weights[:, None, None])  # one head, one query
         return (weights[:, None] @ states)[:, 0]
 
 

@@ -70,7 +70,7 @@ class ConvolutionalDecoderLayer(nn.Module):
         super().__init__()
         self.convolution = GatedConvolution(shape)
         self.query = nn.Linear(shape.d_model, shape.d_model)
-        self.cross_attention = Attention(dot())
+        self.cross_attention = Attention(dot(), kind="cross")
         self.output = nn.Linear(shape.d_model, shape.d_model)
         for layer in (self.query, self.output):
             nn.init.xavier_uniform_(layer.weight)

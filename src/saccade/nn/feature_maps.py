@@ -5,15 +5,17 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from saccade.nn.attention import Attended, Memory
-from saccade.nn.capture import listener
+from saccade.nn.capture import AttentionModule, active_capture
 from saccade.nn.normalise import masked_softmax
 
 
-class MapAttention(nn.Module):
+class MapAttention(AttentionModule):
     """y = γo + x with o_j = Σ_i softmax_i(f(x_i)ᵀg(x_j)) h(x_i); γ starts at 0, so that local evidence comes first.
 
     f and g have an eighth of the channels. Scores are not divided by anything, as in the paper.
     """
+
+    kind = "image"
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -28,8 +30,8 @@ class MapAttention(nn.Module):
         """The map, and what each of its places reads of the others."""
         query, memory = self._flat(self.queries(features)), self._memory(features)
         attended = self.attend(query, memory)
-        if heard := listener():
-            heard.hear(self, attended.weights)
+        if captured := active_capture():
+            captured.record(self, attended.weights)
         read = attended.context[:, 0].mT.reshape(features.shape)
         mixed: Tensor = features + self.gamma * self.output(read)
         return mixed

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import one_hot
 
 from saccade.nn.attention import Memory, Read, real_keys
-from saccade.nn.capture import listener
+from saccade.nn.capture import AttentionModule, Kind, active_capture
 from saccade.nn.normalise import masked_softmax
 from saccade.nn.scores import Score
 
@@ -31,15 +31,16 @@ class HardMemory(Memory):
         return HardMemory(picked.keys, picked.values, picked.mask, samples)
 
 
-class HardAttention(nn.Module):
+class HardAttention(AttentionModule):
     """Samples a position for each query in training, and takes the likeliest one otherwise.
 
     With `sampling` below 1, some sources are read by expectation in training (the weighted mean, as soft attention
     does): the paper tosses a coin for each of them, which makes the gradient less noisy.
     """
 
-    def __init__(self, score: Score, *, sampling: float = 0.5) -> None:
+    def __init__(self, score: Score, *, sampling: float = 0.5, kind: Kind | None = None) -> None:
         super().__init__()
+        self.kind = kind
         self.score = score
         self.sampling = sampling
 
@@ -65,8 +66,8 @@ class HardAttention(nn.Module):
             by_chance = memory.samples[:, None, None]
             weights = torch.where(by_chance, chosen, distribution)
             log_prob = (chosen * log_distribution * by_chance).sum(dim=-1)
-        if heard := listener():
-            heard.hear(self, weights[:, None])  # one head
+        if captured := active_capture():
+            captured.record(self, weights[:, None])  # one head
         return Read(weights @ memory.values, log_prob, entropy, distribution)
 
 

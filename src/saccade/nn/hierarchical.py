@@ -5,6 +5,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from saccade.nn.attention import Attention, Read
+from saccade.nn.capture import Kind
 from saccade.nn.scores import InnerProduct
 
 
@@ -14,10 +15,10 @@ class LearnedQuery(nn.Module):
     u = tanh(Wh + b), α = softmax(uᵀu_w), s = Σαh (eq. 5–7 for words, 8–10 for sentences).
     """
 
-    def __init__(self, d_states: int, d_hidden: int) -> None:
+    def __init__(self, d_states: int, d_hidden: int, *, kind: Kind | None = None) -> None:
         super().__init__()
         inner = nn.Linear(d_states, d_hidden)
-        self.attention = Attention(InnerProduct(key_map=nn.Sequential(inner, nn.Tanh())))
+        self.attention = Attention(InnerProduct(key_map=nn.Sequential(inner, nn.Tanh())), kind=kind)
         self.query = nn.Parameter(torch.empty(d_hidden))
         nn.init.xavier_uniform_(inner.weight)
         nn.init.zeros_(inner.bias)

@@ -1,4 +1,4 @@
-"""What torch asks of the machine: one thread for each of several that work side by side, and memory that is kept."""
+"""How torch uses the machine: one thread for each of several workers, and freed memory kept or returned."""
 
 import ctypes
 import sys
@@ -17,14 +17,28 @@ def keep_freed_memory() -> None:
     A step of training or decoding frees and asks for the same large blocks again; each round trip costs a page fault
     per 4 KiB. docs/speed.md says what it is worth.
     """
+    if (libc := _glibc()) is not None:
+        libc.mallopt(M_MMAP_THRESHOLD, KEEP_BYTES)
+        libc.mallopt(M_TRIM_THRESHOLD, KEEP_BYTES)
+
+
+def release_freed_memory() -> None:
+    """Return freed pages to the system once, where the work changes: the next kind of work needs other blocks, in the
+    arenas of other threads, and would add its memory to what is kept here.
+    """
+    if (libc := _glibc()) is not None:
+        libc.malloc_trim(0)
+
+
+def _glibc() -> ctypes.CDLL | None:
+    """The C library, if it is GNU's; there is nothing to tune in others."""
     if sys.platform != "linux":
-        return
+        return None
     try:
-        mallopt = ctypes.CDLL("libc.so.6").mallopt
-    except (OSError, AttributeError):  # another C library: nothing to tune
-        return
-    mallopt(M_MMAP_THRESHOLD, KEEP_BYTES)
-    mallopt(M_TRIM_THRESHOLD, KEEP_BYTES)
+        libc = ctypes.CDLL("libc.so.6")
+    except OSError:
+        return None
+    return libc if hasattr(libc, "mallopt") and hasattr(libc, "malloc_trim") else None
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Multi-dimensional attention (DiSAN, Shen et al. 2018): each feature of a vector has weights of its own.
 
-Only written out: there are as many scores as queries × keys × features. Whoever listens hears the features as heads.
+Only written out: there are as many scores as queries × keys × features. `capture` gives the features as heads.
 """
 
 import torch
@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import elu
 
-from saccade.nn.capture import listener
+from saccade.nn.capture import AttentionModule, active_capture
 from saccade.nn.masks import causal_mask
 from saccade.nn.normalise import masked_softmax
 
@@ -24,12 +24,14 @@ def directional_mask(
     return before.mT if looks_ahead else before
 
 
-class TokenToToken(nn.Module):
+class TokenToToken(AttentionModule):
     """For each token a mixture of those before it, or of those after it if it `looks_ahead`.
 
     The score of key i for query j is c tanh((W₁hᵢ + W₂hⱼ + b)/c), a vector; the softmax is taken for each feature. The
     first token, which has none before it, reads zero, and so does the last if they look ahead.
     """
+
+    kind = "encoder"
 
     def __init__(self, d_model: int, *, looks_ahead: bool = False) -> None:
         super().__init__()
@@ -45,8 +47,8 @@ class TokenToToken(nn.Module):
     ) -> Float[Tensor, "batch positions features"]:
         """What each token reads of the others."""
         weights = self._weights(states, mask)
-        if heard := listener():
-            heard.hear(self, weights)
+        if captured := active_capture():
+            captured.record(self, weights)
         return (weights @ states.mT[..., None])[..., 0].mT
 
     def _weights(self, states: Tensor, mask: Tensor | None) -> Float[Tensor, "batch features query key"]:
@@ -77,8 +79,10 @@ class FusionGate(nn.Module):
         return fused
 
 
-class SourceToToken(nn.Module):
+class SourceToToken(AttentionModule):
     """A sequence pooled to one vector, by scores W₂ ELU(W₁h + b₁) + b₂ for each feature."""
+
+    kind = "cross"
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
@@ -94,6 +98,6 @@ class SourceToToken(nn.Module):
         """The pooled vector; zero where all is masked."""
         scores = self.outer(elu(self.inner(states))).mT
         weights = masked_softmax(scores, None if mask is None else mask[:, None])
-        if heard := listener():
-            heard.hear(self, weights[:, :, None])  # one query
+        if captured := active_capture():
+            captured.record(self, weights[:, :, None])  # one query
         return (weights * states.mT).sum(dim=-1)

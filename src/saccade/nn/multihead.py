@@ -4,16 +4,17 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from saccade.nn.attention import Memory, attend, attend_fused
-from saccade.nn.capture import listener
+from saccade.nn.capture import AttentionModule, Kind, active_capture
 from saccade.nn.products import Linear, linear
 from saccade.nn.short import attend_short, is_short
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(AttentionModule):
     """Several small attentions side by side, each with its own view of queries, keys and values."""
 
-    def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0) -> None:
+    def __init__(self, d_model: int, num_heads: int, dropout: float = 0.0, *, kind: Kind | None = None) -> None:
         super().__init__()
+        self.kind = kind
         self.num_heads = num_heads
         self.dropout = dropout
         # Query, key and value stand below each other: self-attention projects all three in one product.
@@ -50,14 +51,14 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "batch query d_model"]:
         """Ask the memory in every head, and mix what the heads have read."""
         dropout = self.dropout if self.training else 0.0
-        heard = listener()
-        if not heard and is_short(queries, memory):
+        captured = active_capture()
+        if not captured and is_short(queries, memory):
             context = attend_short(queries, memory, causal=causal, dropout=dropout)
         # torch's kernel has no dropout on a CPU: it falls back to a path slower than ours.
-        elif heard or (dropout and queries.device.type == "cpu"):
+        elif captured or (dropout and queries.device.type == "cpu"):
             context, weights = attend(queries, memory, causal=causal, dropout=dropout)
-            if heard:
-                heard.hear(self, weights)
+            if captured:
+                captured.record(self, weights)
         else:
             context = attend_fused(queries, memory, causal=causal, dropout=dropout)
         mixed: Tensor = self.output(context.transpose(1, 2).flatten(2))

@@ -6,13 +6,15 @@ from torch import Tensor, nn
 
 from saccade.errors import DataError
 from saccade.nn.attention import Attention, Memory, real_keys
-from saccade.nn.capture import listener
+from saccade.nn.capture import AttentionModule, active_capture
 from saccade.nn.normalise import masked_softmax
 from saccade.nn.scores import Additive
 
 
-class PointerScores(nn.Module):
+class PointerScores(AttentionModule):
     """vᵀtanh(W₁e + W₂d) over the positions of the input (§2.3). Nothing is read: there is no context."""
+
+    kind = "cross"
 
     def __init__(self, d_query: int, d_key: int, d_hidden: int) -> None:
         super().__init__()
@@ -37,8 +39,8 @@ class PointerScores(nn.Module):
         """
         scores: Tensor = self.score(query, memory.keys)
         free = _free(memory, taken)
-        if heard := listener():
-            heard.hear(self, masked_softmax(scores, free)[:, None])  # one head
+        if captured := active_capture():
+            captured.record(self, masked_softmax(scores, free)[:, None])  # one head
         return _masked(scores, free)
 
 
@@ -50,7 +52,7 @@ class IndexScores(nn.Module):
 
     def __init__(self, d_query: int, d_key: int, d_hidden: int, num_positions: int) -> None:
         super().__init__()
-        self.attention = Attention(Additive(d_query, d_key, d_hidden))
+        self.attention = Attention(Additive(d_query, d_key, d_hidden), kind="cross")
         self.output = nn.Linear(d_query + d_key, 1 + num_positions)
 
     def memory(

@@ -6,6 +6,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from saccade.nn.attention import Memory
+from saccade.nn.capture import Kind
 from saccade.nn.layers import FeedForward, Residual
 from saccade.nn.multihead import MultiHeadAttention
 
@@ -25,8 +26,8 @@ class LayerShape:
     activation_dropout: float
     norm_first: bool
 
-    def attention(self) -> MultiHeadAttention:
-        return MultiHeadAttention(self.d_model, self.num_heads, self.attention_dropout)
+    def attention(self, kind: Kind) -> MultiHeadAttention:
+        return MultiHeadAttention(self.d_model, self.num_heads, self.attention_dropout, kind=kind)
 
     def feed_forward(self) -> FeedForward:
         activation = ACTIVATIONS[self.activation]()
@@ -41,7 +42,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, shape: LayerShape) -> None:
         super().__init__()
-        self.self_attention = shape.attention()
+        self.self_attention = shape.attention("encoder")
         self.feed_forward = shape.feed_forward()
         self.around_attention = shape.residual()
         self.around_feed_forward = shape.residual()
@@ -59,10 +60,11 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Every position looks back at what was said, then at the source, then thinks by itself."""
 
-    def __init__(self, shape: LayerShape) -> None:
+    def __init__(self, shape: LayerShape, source: Kind = "cross") -> None:
+        """`source` is the kind of what it looks at: a text (`cross`) or an image."""
         super().__init__()
-        self.self_attention = shape.attention()
-        self.cross_attention = shape.attention()
+        self.self_attention = shape.attention("decoder")
+        self.cross_attention = shape.attention(source)
         self.feed_forward = shape.feed_forward()
         self.around_self = shape.residual()
         self.around_cross = shape.residual()

@@ -4,20 +4,19 @@ Prefixes are ranked by their plain log-probability; only what has ended is made 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import repeat
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
-from saccade.protocol import Decodes, Memory, State
+from saccade.protocol import Memory, State
 from saccade.search.blocks import top_by_blocks
-from saccade.search.constraints import FREE, Constraints
 from saccade.search.history import End, History
 from saccade.search.hypothesis import Hypothesis, score
+from saccade.search.problem import SearchProblem
 from saccade.search.settings import SearchSettings
 
 
@@ -44,37 +43,27 @@ class Candidates:
 
 
 Rank = Callable[[Beam, Float[Tensor, "rows vocab"], History], Candidates]
-"""From what the model says and what was written so far, what may go on: in the order in which places are given away."""
+"""From the model's log-probabilities and the prefixes so far, the candidates, best placed first."""
 
 
 @torch.inference_mode()
 def beam_search(
-    model: Decodes[Memory, State],
-    memory: Memory,
-    *,
-    limits: Int[Tensor, " batch"],
-    bos: int,
-    eos: int,
-    settings: SearchSettings,
-    banned: Sequence[int] = (),
-    constraints: Sequence[Constraints] = (),
-    rank: Rank | None = None,
+    problem: SearchProblem[Memory, State], settings: SearchSettings, rank: Rank | None = None
 ) -> list[list[Hypothesis]]:
-    """Return each sentence's hypotheses, best first; `limits` lie on the model's device.
+    """Return each sentence's hypotheses, best first.
 
-    The likeliest go on unless `rank` says otherwise. `constraints` are looked at here only to tell what is unmet.
+    The likeliest prefixes are kept unless `rank` says otherwise. Constraints are read only to tell what is unmet.
     """
-    assert eos not in banned, "every hypothesis would run to its limit"
-    assert bool((limits > 0).all()), "a hypothesis has at least an end"
-    device = limits.device
-    rank = rank or likeliest(banned, device, settings.beam)
-    beam = _first(limits.cpu(), bos)
-    ends: list[list[End]] = [[] for _ in limits]
+    assert bool((problem.limits > 0).all()), "a hypothesis has at least an end"
+    model, eos, device = problem.model, problem.eos, problem.device
+    rank = rank or likeliest(problem.banned_ids, settings.beam)
+    beam = _first(problem.limits.cpu(), problem.bos)
+    ends: list[list[End]] = [[] for _ in range(len(problem))]
     history = History()
-    done = exact(settings, history, constraints) if settings.stopping == "exact" else like_ctranslate2(settings)
-    state = model.start(memory)
+    done = exact(problem, settings, history) if settings.stopping == "exact" else like_ctranslate2(settings)
+    state = model.start(problem.memory)
 
-    for number in range(max(limits.tolist(), default=0)):
+    for number in range(max(problem.limits.tolist(), default=0)):
         # 1. Ask the model what may follow.
         log_probs, state = model.step(beam.last.flatten().to(device), state)
         # 2. Rank: twice the beam, so that it can be filled again even if its best candidates all end.
@@ -82,7 +71,7 @@ def beam_search(
         # 3. Note what ends: all of it at a sentence's limit.
         ended = (candidates.tokens == eos) | (beam.limits == number + 1)[:, None]
         _register(ends, number, beam, candidates, ended[:, : settings.beam])
-        # 4. Go on with the rest, without the sentences that are done.
+        # 4. Continue the rest, without the sentences that are done.
         grown, rows = _grow(beam, candidates, ended, settings.beam)
         beam, parents = _leave(grown, rows, done(grown, ends, number + 1))
         history.add(parents, beam.last.flatten().tolist())
@@ -92,9 +81,7 @@ def beam_search(
         if parents != list(range(len(log_probs))):
             state = model.pick(state, torch.tensor(parents, device=device))
 
-    return [
-        history.best(found, eos, settings, each) for found, each in zip(ends, constraints or repeat(FREE), strict=False)
-    ]
+    return [history.best(ended, eos, settings, problem.constraints_of(at)) for at, ended in enumerate(ends)]
 
 
 def _first(limits: Int[Tensor, " batch"], bos: int) -> Beam:
@@ -102,10 +89,9 @@ def _first(limits: Int[Tensor, " batch"], bos: int) -> Beam:
     return Beam(torch.arange(batch), limits, torch.full((batch, 1), bos), torch.zeros(batch, 1))
 
 
-def likeliest(banned: Sequence[int], device: torch.device, beam: int) -> Rank:
+def likeliest(banned: Int[Tensor, " banned"], width: int) -> Rank:
     """Twice as many as the beam is wide."""
-    never = torch.tensor(banned, dtype=torch.long, device=device)
-    return lambda rows, log_probs, _: rank_likeliest(rows, log_probs, 2 * beam, never)
+    return lambda beam, log_probs, _: rank_likeliest(beam, log_probs, 2 * width, banned)
 
 
 def rank_likeliest(
@@ -196,7 +182,7 @@ def like_ctranslate2(settings: SearchSettings) -> Done:
     return lambda beam, ends, _: [enough(ends[sentence]) for sentence in beam.sentences.tolist()]
 
 
-def exact(settings: SearchSettings, history: History, constraints: Sequence[Constraints]) -> Done:
+def exact(problem: SearchProblem[Memory, State], settings: SearchSettings, history: History) -> Done:
     """Whatever its prefixes become, they cannot overtake the last of the `n_best` any more.
 
     A prefix loses log-probability with every token, and for a given log-probability the score rises or falls all the
@@ -204,18 +190,19 @@ def exact(settings: SearchSettings, history: History, constraints: Sequence[Cons
     """
 
     def worth(sentence: int, end: End) -> float:
-        if constraints and constraints[sentence].unmet(history.path(end)):
+        constraints = problem.constraints_of(sentence)
+        if constraints.required and constraints.unmet(history.path(end)):
             return -math.inf  # ranks below whatever is still to come
         return score(end.log_prob, end.step + 1, settings)
 
     def done(beam: Beam, ends: list[list[End]], length: int) -> list[bool]:
-        found = []
+        finished = []
         for sentence, limit, log_prob in zip(
             beam.sentences.tolist(), beam.limits.tolist(), beam.log_probs.amax(dim=1).tolist(), strict=True
         ):
             hope = max(score(log_prob, length + 1, settings), score(log_prob, limit, settings))
             worths = sorted((worth(sentence, end) for end in ends[sentence]), reverse=True)
-            found.append(len(worths) >= settings.n_best and worths[settings.n_best - 1] >= hope)
-        return found
+            finished.append(len(worths) >= settings.n_best and worths[settings.n_best - 1] >= hope)
+        return finished
 
     return done

@@ -8,52 +8,41 @@ from dataclasses import replace
 from itertools import zip_longest
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from saccade.protocol import Decodes, Memory, State
+from saccade.protocol import Memory, State
 from saccade.search.beam import Beam, Candidates, Rank, beam_search, rank_likeliest
 from saccade.search.history import History
 from saccade.search.hypothesis import Hypothesis
-from saccade.search.repeated import each, repeated, together
+from saccade.search.problem import SearchProblem
 from saccade.search.settings import SearchSettings
 
 
-def diverse_search(
-    model: Decodes[Memory, State],
-    memory: Memory,
-    *,
-    limits: Int[Tensor, " batch"],
-    bos: int,
-    eos: int,
-    settings: SearchSettings,
-    banned: Sequence[int] = (),
-) -> list[list[Hypothesis]]:
+def diverse_search(problem: SearchProblem[Memory, State], settings: SearchSettings) -> list[list[Hypothesis]]:
     """Return each sentence's hypotheses, best first: as far as they go, as many of each group.
 
     To a beam, every group is a sentence of its own; only the ranking sees more than one.
     """
     groups = settings.groups or settings.beam
     width = settings.beam // groups
-    model, limits = repeated(model, limits, each(range(len(limits)), groups))
-    found = beam_search(
-        model,
-        memory,
-        limits=limits,
-        bos=bos,
-        eos=eos,
-        settings=replace(settings, beam=width, n_best=width, groups=1),
-        rank=unlike_each_other(groups, width, settings.diversity, banned, limits.device),
+    hypotheses = beam_search(
+        problem.repeat(groups),
+        replace(settings, beam=width, n_best=width, groups=1),
+        rank_against_groups(problem, groups, width, settings.diversity),
     )
-    return [_chosen(of_groups, settings.n_best) for of_groups in together(found, groups)]
+    return [
+        _select_from_groups(hypotheses[start : start + groups], settings.n_best)
+        for start in range(0, len(hypotheses), groups)
+    ]
 
 
-def unlike_each_other(groups: int, width: int, diversity: float, banned: Sequence[int], device: torch.device) -> Rank:
+def rank_against_groups(problem: SearchProblem[Memory, State], groups: int, width: int, diversity: float) -> Rank:
     """Rank group after group; a token loses for every place that the groups before have just given it.
 
     What is lost counts in this step only, and only for the order: log-probabilities stay the model's own.
     """
-    never = torch.tensor(banned, dtype=torch.long, device=device)
+    banned, device = problem.banned_ids, problem.device
 
     def rank(beam: Beam, log_probs: Float[Tensor, "rows vocab"], _: History) -> Candidates:
         batch, live = beam.last.shape
@@ -70,7 +59,7 @@ def unlike_each_other(groups: int, width: int, diversity: float, banned: Sequenc
             said = log_probs[rows]
             lost = diversity * taken[sentences[at].to(device)].repeat_interleave(live, dim=0)
             part = Beam(beam.sentences[at], beam.limits[at], beam.last[at], beam.log_probs[at])
-            ranked = rank_likeliest(part, said - lost, 2 * width, never)
+            ranked = rank_likeliest(part, said - lost, 2 * width, banned)
             own = part.log_probs.flatten()[ranked.parents] + said.cpu()[ranked.parents, ranked.tokens]
             sums[at] = own.where(ranked.log_probs != -torch.inf, -torch.inf)
             parents[at], tokens[at] = rows.cpu()[ranked.parents], ranked.tokens
@@ -83,7 +72,7 @@ def unlike_each_other(groups: int, width: int, diversity: float, banned: Sequenc
     return rank
 
 
-def _chosen(of_groups: Sequence[list[Hypothesis]], count: int) -> list[Hypothesis]:
+def _select_from_groups(of_groups: Sequence[list[Hypothesis]], count: int) -> list[Hypothesis]:
     """The best of each group, then the second of each, and so on; none twice. The best of all is always among them."""
     chosen: dict[tuple[int, ...], Hypothesis] = {}
     first_to_last = sorted(of_groups, key=lambda hypotheses: -hypotheses[0].score)

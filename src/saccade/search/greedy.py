@@ -1,70 +1,48 @@
 """Greedy search: take the likeliest token, again and again. The readable twin of a beam of one."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from saccade.protocol import Decodes, Memory, State
+from saccade.protocol import Memory, State
 from saccade.search.blocks import likeliest_token
 from saccade.search.hypothesis import Hypothesis, score
+from saccade.search.problem import SearchProblem
 from saccade.search.settings import SearchSettings
 
 Choose = Callable[[Float[Tensor, "rows vocab"], Int[Tensor, " rows"]], Int[Tensor, " rows"]]
 """The next token of every row, from what the model says and the sentences that the rows belong to."""
 
 
-def greedy(
-    model: Decodes[Memory, State],
-    memory: Memory,
-    *,
-    limits: Int[Tensor, " batch"],
-    bos: int,
-    eos: int,
-    settings: SearchSettings,
-    banned: Sequence[int] = (),
-) -> list[list[Hypothesis]]:
-    """Return the one hypothesis of each sentence; `limits` lie on the model's device."""
-    assert eos not in banned, "every hypothesis would run to its limit"
-    choose = likeliest(banned, limits.device)
-    found = last_of(write(model, memory, limits=limits, bos=bos, eos=eos, settings=settings, choose=choose))
-    return [[hypothesis] for hypothesis in found]
+def greedy_search(problem: SearchProblem[Memory, State], settings: SearchSettings) -> list[list[Hypothesis]]:
+    """Return the one hypothesis of each sentence."""
+    return [[hypothesis] for hypothesis in last_of(write(problem, settings, likeliest(problem.banned_ids)))]
 
 
-def likeliest(banned: Sequence[int], device: torch.device) -> Choose:
+def likeliest(banned: Int[Tensor, " banned"]) -> Choose:
     """The likeliest token that is not banned; among equals the one with the lower id."""
-    never = torch.tensor(banned, dtype=torch.long, device=device)
-
-    def choose(said: Float[Tensor, "rows vocab"], _: Int[Tensor, " rows"]) -> Int[Tensor, " rows"]:
-        return likeliest_token(said, never)
-
-    return choose
+    return lambda log_probs, _: likeliest_token(log_probs, banned)
 
 
 def write(
-    model: Decodes[Memory, State],
-    memory: Memory,
-    *,
-    limits: Int[Tensor, " batch"],
-    bos: int,
-    eos: int,
-    settings: SearchSettings,
-    choose: Choose,
+    problem: SearchProblem[Memory, State], settings: SearchSettings, choose: Choose
 ) -> Generator[dict[int, int], None, list[Hypothesis]]:
-    """Write one hypothesis a sentence, a token at a time; ends with all of them.
+    """Write one hypothesis a sentence, a token at a time; the generator's value is all of them.
 
     After each step come the tokens that it chose, by sentence.
     """
+    model, limits, eos = problem.model, problem.limits, problem.eos
     assert bool((limits > 0).all()), "a hypothesis has at least an end"
     written: list[list[int]] = [[] for _ in limits]
-    found: dict[int, Hypothesis] = {}
+    hypotheses: dict[int, Hypothesis] = {}
 
     sentences = torch.arange(len(limits), device=limits.device)  # the one that each row belongs to
-    last = torch.full_like(sentences, bos)
+    last = torch.full_like(sentences, problem.bos)
     log_probs = torch.zeros(len(limits), device=limits.device)
     with torch.inference_mode():
-        state = model.start(memory)
+        state = model.start(problem.memory)
 
     for length in range(1, max(limits.tolist(), default=0) + 1):
         if len(sentences) == 0:
@@ -81,7 +59,7 @@ def write(
             ended = (last == eos) | (limits[sentences] == length)
             for row in ended.nonzero().flatten().tolist():
                 sentence = int(sentences[row])
-                found[sentence] = _hypothesis(written[sentence], float(log_probs[row]), eos, settings)
+                hypotheses[sentence] = _hypothesis(written[sentence], float(log_probs[row]), eos, settings)
 
             on = (~ended).nonzero().flatten()
             if len(on) < len(ended):
@@ -89,17 +67,17 @@ def write(
                 state = model.pick(state, on) if len(on) else state
         yield chosen
 
-    return [found[sentence] for sentence in range(len(limits))]
+    return [hypotheses[sentence] for sentence in range(len(limits))]
 
 
 def last_of(writing: Generator[dict[int, int], None, list[Hypothesis]]) -> list[Hypothesis]:
-    """What it ends with, without regard to what comes before."""
+    """The generator's value."""
     while True:
         try:
             next(writing)
         except StopIteration as end:
-            found: list[Hypothesis] = end.value
-            return found
+            hypotheses: list[Hypothesis] = end.value
+            return hypotheses
 
 
 def _hypothesis(tokens: list[int], log_prob: float, eos: int, settings: SearchSettings) -> Hypothesis:

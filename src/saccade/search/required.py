@@ -20,7 +20,7 @@ Candidate = tuple[float, int, int]
 """A log-probability, the row that is continued, and the token."""
 
 
-def towards(constraints: Sequence[Constraints], width: int) -> Rank:
+def rank_by_progress(constraints: Sequence[Constraints], width: int) -> Rank:
     """Rank candidates so that whatever has most of its phrases comes first, then the best of what has less, and so on.
 
     The first of these comes closer by a token in every step, unless a rule forbids that. So all phrases are written if

@@ -4,15 +4,16 @@ A token that is left keeps the model's own log-probability: nothing is normalise
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from saccade.protocol import Decodes, Memory, State
+from saccade.protocol import Memory, State
 from saccade.search.constraints import Constraints, Phrase
+from saccade.search.problem import SearchProblem
 from saccade.search.settings import SearchSettings
 
 
@@ -29,20 +30,21 @@ Rule = Callable[[Prefixes, Float[Tensor, "rows vocab"]], None]
 """Sets to -inf, in place, the log-probabilities of what may not follow."""
 
 
-def rules(settings: SearchSettings, constraints: Sequence[Constraints], eos: int) -> list[Rule]:
-    """All that these ask for, but for what is forced."""
-    found: list[Rule] = []
+def rules(problem: SearchProblem[Memory, Any], settings: SearchSettings) -> list[Rule]:
+    """All that problem and settings ask for, except prefixes."""
+    constraints, eos = problem.constraints, problem.eos
+    asked: list[Rule] = []
     if settings.no_repeat_ngram:
-        found.append(no_repeat(settings.no_repeat_ngram))
+        asked.append(no_repeat(settings.no_repeat_ngram))
     if settings.max_repeats:
-        found.append(no_loop(settings.max_repeats))
+        asked.append(no_loop(settings.max_repeats))
     if any(each.banned for each in constraints):
-        found.append(without([each.banned for each in constraints]))
+        asked.append(without([each.banned for each in constraints]))
     if settings.min_length:
-        found.append(at_least(settings.min_length, eos))
+        asked.append(at_least(settings.min_length, eos))
     if any(each.required for each in constraints):
-        found.append(no_end_before([each.required for each in constraints], eos))
-    return found
+        asked.append(no_end_before([each.required for each in constraints], eos))
+    return asked
 
 
 def at_least(length: int, eos: int) -> Rule:
@@ -56,7 +58,7 @@ def at_least(length: int, eos: int) -> Rule:
 
 
 def no_repeat(size: int) -> Rule:
-    """No so many tokens in a row twice."""
+    """No n-gram of this size twice."""
 
     def rule(prefixes: Prefixes, log_probs: Float[Tensor, "rows vocab"]) -> None:
         tokens = prefixes.tokens
@@ -119,18 +121,12 @@ def _listed(prefixes: Prefixes) -> list[tuple[int, list[int]]]:
     return list(zip(prefixes.sentences.tolist(), prefixes.tokens.tolist(), strict=True))
 
 
-def ruled(
-    model: Decodes[Memory, Any],
-    settings: SearchSettings,
-    constraints: Sequence[Constraints],
-    banned: Sequence[int],
-    eos: int,
-    device: torch.device,
-) -> Decodes[Memory, Any]:
-    """The model, kept by all that these ask for; the model itself if they ask for nothing."""
-    asked = rules(settings, constraints, eos)
-    forced = [each.prefix for each in constraints]
-    return Ruled(model, asked, forced, banned, eos, device) if asked or any(forced) else model
+def apply_rules(problem: SearchProblem[Memory, Any], settings: SearchSettings) -> SearchProblem[Memory, Any]:
+    """The problem with a model that keeps all rules; the problem itself if there are none."""
+    asked = rules(problem, settings)
+    if not asked and not any(constraints.prefix for constraints in problem.constraints):
+        return problem
+    return replace(problem, model=Ruled(problem, asked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,53 +141,49 @@ class RuledState(Generic[State]):
 
 @dataclass(frozen=True, slots=True)
 class Ruled(Generic[Memory, State]):
-    """A model that keeps rules, behind the same three verbs: no search has to know of them.
+    """The model of a problem behind rules, with the same three verbs: no search has to know of them.
 
     A row that nothing may follow ends, even if the rules would not let it. What is forced overrules them all.
     """
 
-    model: Decodes[Memory, State]
+    problem: SearchProblem[Memory, State]
     rules: Sequence[Rule]
-    forced: Sequence[Phrase]
-    """What each sentence begins with."""
-    banned: Sequence[int]
-    eos: int
-    device: torch.device
 
     def start(self, memory: Memory) -> RuledState[State]:
         """One row a sentence, which has read nothing."""
-        sentences = torch.arange(len(self.forced), device=self.device)
-        return RuledState(self.model.start(memory), sentences, sentences[:, None][:, :0])
+        sentences = torch.arange(len(self.problem), device=self.problem.device)
+        return RuledState(self.problem.model.start(memory), sentences, sentences[:, None][:, :0])
 
     def step(
         self, last: Int[Tensor, " rows"], state: RuledState[State]
     ) -> tuple[Float[Tensor, "rows vocab"], RuledState[State]]:
         """What the model says may follow, as far as it may."""
-        said, inner = self.model.step(last, state.inner)
+        said, inner = self.problem.model.step(last, state.inner)
         tokens = torch.cat([state.tokens, last[:, None]], dim=1)
         prefixes = Prefixes(state.sentences, tokens[:, 1:])
         return self._kept(prefixes, said), RuledState(inner, state.sentences, tokens)
 
     def pick(self, state: RuledState[State], rows: Int[Tensor, " picked"]) -> RuledState[State]:
         """The state of these rows, in this order."""
-        return RuledState(self.model.pick(state.inner, rows), state.sentences[rows], state.tokens[rows])
+        return RuledState(self.problem.model.pick(state.inner, rows), state.sentences[rows], state.tokens[rows])
 
     def _kept(self, prefixes: Prefixes, said: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
         kept = said.clone()
-        kept[:, list(self.banned)] = -torch.inf
+        kept[:, list(self.problem.banned)] = -torch.inf
         for rule in self.rules:
             rule(prefixes, kept)
         stuck = (kept == -torch.inf).all(dim=1)
-        kept[:, self.eos] = torch.where(stuck, said[:, self.eos], kept[:, self.eos])
+        eos = self.problem.eos
+        kept[:, eos] = torch.where(stuck, said[:, eos], kept[:, eos])
         self._force(prefixes, said, kept)
         return kept
 
     def _force(self, prefixes: Prefixes, said: Float[Tensor, "rows vocab"], kept: Float[Tensor, "rows vocab"]) -> None:
         place = prefixes.tokens.shape[1]
-        if place >= max(map(len, self.forced)):
+        if place >= max((len(constraints.prefix) for constraints in self.problem.constraints), default=0):
             return
         for row, sentence in enumerate(prefixes.sentences.tolist()):
-            if place < len(self.forced[sentence]):
-                token = self.forced[sentence][place]
+            prefix = self.problem.constraints_of(sentence).prefix
+            if place < len(prefix):
                 kept[row] = -torch.inf
-                kept[row, token] = said[row, token]
+                kept[row, prefix[place]] = said[row, prefix[place]]

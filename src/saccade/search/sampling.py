@@ -1,54 +1,40 @@
-"""Sampling: every token is drawn by chance, as likely as the model says.
+"""Sampling: every token is drawn with the probability that the model gives it.
 
 Each draw of a sentence has its own stream of chance, so what is drawn depends on the seed and the sentence alone, and
 not on its company.
 """
 
-from collections.abc import Sequence
 from random import Random
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from saccade.protocol import Decodes, Memory, State
+from saccade.protocol import Memory, State
 from saccade.search.beam import top_stable
 from saccade.search.greedy import Choose, last_of, write
 from saccade.search.hypothesis import Hypothesis
-from saccade.search.repeated import each, repeated, together
+from saccade.search.problem import SearchProblem
 from saccade.search.settings import SearchSettings
 
 
-def sample(
-    model: Decodes[Memory, State],
-    memory: Memory,
-    *,
-    limits: Int[Tensor, " batch"],
-    bos: int,
-    eos: int,
-    settings: SearchSettings,
-    names: Sequence[str],
-    banned: Sequence[int] = (),
-) -> list[list[Hypothesis]]:
-    """Return the `n_best` hypotheses of each sentence in the order of drawing; two may be the same.
-
-    A name is what makes a sentence's draws its own: sentences of one name draw alike.
-    """
-    assert eos not in banned, "every hypothesis would run to its limit"
-    model, limits = repeated(model, limits, each(range(len(limits)), settings.n_best))
-    choose = by_chance(settings, each(names, settings.n_best), banned, limits.device)
-    found = last_of(write(model, memory, limits=limits, bos=bos, eos=eos, settings=settings, choose=choose))
-    return [list(drawn) for drawn in together(found, settings.n_best)]
+def sample(problem: SearchProblem[Memory, State], settings: SearchSettings) -> list[list[Hypothesis]]:
+    """Return the `n_best` hypotheses of each sentence in the order of drawing; two may be the same."""
+    count = settings.n_best
+    repeated = problem.repeat(count)
+    drawn = last_of(write(repeated, settings, sampler(repeated, settings)))
+    return [drawn[start : start + count] for start in range(0, len(drawn), count)]
 
 
-def by_chance(settings: SearchSettings, names: Sequence[str], banned: Sequence[int], device: torch.device) -> Choose:
-    """Draws for rows of these names; those of one name are its first draw, its second, and so on."""
-    never = torch.tensor(banned, dtype=torch.long, device=device)
+def sampler(problem: SearchProblem[Memory, State], settings: SearchSettings) -> Choose:
+    """Samples tokens; the `n_best` rows of one sentence are its first draw, its second, and so on."""
+    banned, device = problem.banned_ids, problem.device
+    names = map(problem.name_of, range(len(problem)))
     # Random is seeded by the text itself, alike on every machine and in every version of Python.
     streams = [Random(f"{settings.seed} {place % settings.n_best} {name}") for place, name in enumerate(names)]
 
     def choose(said: Float[Tensor, "rows vocab"], sentences: Int[Tensor, " rows"]) -> Int[Tensor, " rows"]:
-        probabilities, tokens = nucleus(said.index_fill(1, never, -torch.inf), settings)
+        probabilities, tokens = nucleus(said.index_fill(1, banned, -torch.inf), settings)
         chance = torch.tensor([streams[at].random() for at in sentences.tolist()], dtype=torch.float64, device=device)
         up_to = probabilities.cumsum(dim=1)
         whole = up_to[:, -1]

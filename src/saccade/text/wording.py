@@ -44,6 +44,13 @@ class Wording:
                 raise DataError(f"{name} must be a list of phrases, but it is one text. Write [{given!r}].")
             if not all(normalize(phrase) for phrase in given):
                 raise DataError(f"{name} must be phrases with at least one character each, but one of them has none.")
+        if not isinstance(self.glossary, Mapping) or not all(
+            isinstance(phrase, str) for pair in self.glossary.items() for phrase in pair
+        ):
+            raise DataError(
+                "A glossary must be a mapping from strings to strings, but this one is not: "
+                f'{self.glossary!r:.60}. Write, for example, {{"dog": "Hund"}}.'
+            )
         for source, target in self.glossary.items():
             if not (normalize(source) and normalize(target)):
                 raise DataError(

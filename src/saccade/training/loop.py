@@ -1,7 +1,7 @@
 """The training loop: updates made, validated and saved; stopped at any moment, it resumes where it was."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -9,9 +9,10 @@ from types import FrameType
 
 from torch import nn
 
-from saccade.data.sampler import Position
+from saccade.data.loader import Loaded
 from saccade.errors import CheckpointError, DataError, TrainingError
 from saccade.models.fill import fill
+from saccade.nn.machine import release_freed_memory
 from saccade.training import checkpoint, sharding
 from saccade.training.checkpoint import Checkpoint, Progress, parameters
 from saccade.training.metrics import Metrics
@@ -65,14 +66,23 @@ class Training(Updates):
             self.metrics.close()
         return Outcome(self.progress, interrupted=stopped)
 
-    def trial(self, updates: int) -> float:
-        """Seconds an update takes, tried on the first batches; nothing is saved or logged."""
-        batches = self.batches(Position())
-        self.update(batches)  # the first one also warms up
-        before = self.progress.seconds
-        for _ in range(updates):
-            self.update(batches)
-        return (self.progress.seconds - before) / updates
+    def trial(self, batches: Sequence[Loaded]) -> float:
+        """Seconds per update, measured on these batches; nothing is saved or logged."""
+        before, number, stream = self.progress.seconds, len(batches) // self.settings.accumulate, iter(batches)
+        for _ in range(number):
+            self.update(stream)
+        return (self.progress.seconds - before) / number
+
+    def parameters(self) -> checkpoint.Arrays:
+        """All parameters as they are now, gathered from all processes if they are sharded."""
+        return sharding.gathered(self.model, self.processes) if self.is_sharded else parameters(self.model)
+
+    def measure(self, values: checkpoint.Arrays) -> Validation:
+        """Validate the model, which has these parameters."""
+        figures = self.processes.first(
+            lambda: asdict(self._judge(self._with(values) if self.is_sharded else self.model))
+        )
+        return Validation(**figures | {"sample": tuple(figures["sample"])})
 
     def _resume(self) -> None:
         found, damaged = self._newest()
@@ -130,11 +140,8 @@ class Training(Updates):
 
     def _validate(self) -> None:
         update = self.progress.update
-        values = sharding.gathered(self.model, self.processes) if self.is_sharded else parameters(self.model)
-        found = self.processes.first(
-            lambda: asdict(self.task.validate(self._with(values) if self.is_sharded else self.model, update))
-        )
-        validation = Validation(**found | {"sample": tuple(found["sample"])})
+        values = self.parameters()
+        validation = self.measure(values)
         before = self.progress.best
         is_best = self._is_best(validation)
         if is_best:
@@ -145,6 +152,14 @@ class Training(Updates):
         if self.metrics is not None:
             self.metrics.log(update, **validation.logged)
         self.reporter.validated(validation, is_best)
+
+    def _judge(self, model: nn.Module) -> Validation:
+        """Validation needs other blocks of memory than updates, in other threads. Were both kept, they would add up."""
+        release_freed_memory()
+        try:
+            return self.task.validate(model, self.progress.update)
+        finally:
+            release_freed_memory()
 
     def _with(self, values: checkpoint.Arrays) -> nn.Module:
         """A model like this one, whole and by itself, with these parameters."""
@@ -197,7 +212,7 @@ class Training(Updates):
         if len(last) < 2:
             return
         averaged = checkpoint.average(last)
-        validation = self.task.validate(self._with(averaged), self.progress.update)
+        validation = self._judge(self._with(averaged))
         is_best = self._is_best(validation)
         if is_best:
             self._keep_as_best(validation, averaged, f"{len(last)} checkpoints, averaged")

@@ -7,7 +7,7 @@ import torch
 
 from saccade.errors import SettingsError
 from saccade.nn import products
-from saccade.nn.machine import keep_freed_memory
+from saccade.nn.machine import keep_freed_memory, release_freed_memory
 
 NUM_KERNELS = 128
 """That oneDNN keeps, each up to half a megabyte; batches have ever new shapes. An update needs about thirty."""
@@ -26,6 +26,7 @@ def use(device: str, threads: int | None) -> torch.device:
 
     Of several processes on a machine, each takes a GPU of its own.
     """
+    release_freed_memory()  # what preparing the data took
     keep_freed_memory()
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(NUM_KERNELS))
     products.use_onednn(prefers_onednn())

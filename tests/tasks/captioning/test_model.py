@@ -133,7 +133,7 @@ def test_weights_are_a_distribution_over_the_cells_and_listening_changes_nothing
     expected = model(batch)
     with capture(model) as heard:
         torch.testing.assert_close(model(batch), expected, **EXACT)
-    cross = [torch.cat(calls, dim=-2) for layer, calls in heard.weights.items() if layer.endswith("cross_attention")]
+    cross = [layer.weights for layer in heard.layers if layer.kind == "image"]
     assert cross
     for weights in cross:
         assert weights.shape[0] == len(CAPTIONS)

@@ -9,6 +9,7 @@ from tests.nn import plain
 from torch.nn.functional import cross_entropy
 
 from saccade.nn.capture import capture
+from saccade.search.problem import SearchProblem
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.tasks.pointing.engine import PointerEngine
@@ -206,14 +207,9 @@ def test_a_state_can_be_used_twice(model: PointerNetwork):
 def test_the_score_of_a_search_is_the_models_own(model: PointerNetwork, beam: int):
     """Beams are wider than the dictionary of the smallest set, which has three entries."""
     batch = in_double(collate(SETS, ORDERS))
-    found = search(
-        model,
-        model.encode(batch),
-        limits=batch.source_mask.sum(dim=1) + 1,
-        bos=STOP,
-        eos=STOP,
-        settings=SearchSettings(beam=beam, n_best=beam, length_penalty=0.0),
-    )
+    limits = batch.source_mask.sum(dim=1) + 1
+    problem = SearchProblem(model=model, memory=model.encode(batch), limits=limits, bos=STOP, eos=STOP)
+    found = search(problem, SearchSettings(beam=beam, n_best=beam, length_penalty=0.0))
     for points, hypotheses in zip(SETS, found, strict=True):
         for hypothesis in hypotheses:
             assert all(1 <= id <= len(points) for id in hypothesis.ids)

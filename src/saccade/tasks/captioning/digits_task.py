@@ -106,9 +106,9 @@ class DigitsTask(GeneratedTask[DigitsSettings, CaptionerSettings, SceneBatch]):
 
 def mass(model: AnyCaptioner, batch: SceneBatch) -> float:
     """The mean share of attention on the digit being named, over layers and heads."""
-    with evaluating(model), capture(model) as heard:
+    with evaluating(model), capture(model) as captured:
         model(batch)
-    layers = [torch.cat(calls, dim=-2).mean(dim=1) for name, calls in heard.weights.items() if "cross" in name]
+    layers = [layer.weights.mean(dim=1) for layer in captured.layers if layer.kind == "image"]
     return digits.mass_on_digits(torch.stack(layers).mean(dim=0), batch)
 
 

@@ -10,14 +10,16 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from saccade.engines.engine import Advanced, Ids, Traced
+from saccade.engines.tracing import written_tokens
 from saccade.errors import ModelError
 from saccade.nn.capture import capture
 from saccade.search.hypothesis import Hypothesis
+from saccade.search.problem import SearchProblem
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.tasks.captioning.batch import Images, collate_captions
 from saccade.tasks.captioning.model import AnyCaptioner, Captioner
-from saccade.text.tokenizer import BOS, EOS, PAD, SPECIALS, Tokenizer
+from saccade.text.tokenizer import BOS, EOS, PAD, Tokenizer
 from saccade.trace.trace import AttentionTrace, Layer, Picture, Tokens
 
 BATCH = 64
@@ -38,9 +40,15 @@ class CaptionEngine:
         found: list[list[Hypothesis]] = []
         size = max(1, BATCH // settings.beam)
         for part in (images[begin : begin + size] for begin in range(0, len(images), size)):
-            limits = torch.full((len(part),), settings.limit(0), device=part.device)
-            memory = self.model.encode(Images(part))
-            found += search(self.model, memory, limits=limits, bos=BOS, eos=EOS, settings=settings, banned=(PAD, BOS))
+            problem = SearchProblem(
+                model=self.model,
+                memory=self.model.encode(Images(part)),
+                limits=torch.full((len(part),), settings.limit(0), device=part.device),
+                bos=BOS,
+                eos=EOS,
+                banned=(PAD, BOS),
+            )
+            found += search(problem, settings)
             advanced(len(part))
         return found
 
@@ -57,13 +65,11 @@ class CaptionEngine:
 
     def _traced(self, image: Tensor, caption: Ids) -> Traced:
         batch = collate_captions(image, [caption])
-        with capture(self.model) as heard:
+        with capture(self.model) as captured:
             logits = self.model.logits(self.model(batch))
         log_probs = -cross_entropy(logits[0].double(), batch.target[0], reduction="none")
         layers = [
-            Layer(name, "image", torch.cat(calls, dim=-2)[0].numpy())
-            for name, calls in heard.weights.items()
-            if name.endswith("cross_attention")
+            Layer(layer.name, "image", layer.weights[0].numpy()) for layer in captured.layers if layer.kind == "image"
         ]
         return Traced(tuple(log_probs.tolist()), tuple(layers))
 
@@ -72,9 +78,7 @@ def caption_trace(
     traced: Traced, caption: Hypothesis, tokenizer: Tokenizer, picture: Picture, *, model: str = ""
 ) -> AttentionTrace:
     """Where a model looked for each piece of a caption; `trace.words` makes words of them."""
-    text, spans = tokenizer.decode_with_spans(caption.ids)
-    pieces = [tokenizer.piece(id) for id in caption.ids]
-    tokens = Tokens((*pieces, SPECIALS[EOS]), text, (*spans, (len(text), len(text))))
+    tokens = written_tokens(tokenizer, replace(caption, finished=True))
     made = AttentionTrace(
         source=Tokens(()),
         target=tokens,

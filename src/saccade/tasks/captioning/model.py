@@ -13,7 +13,7 @@ from saccade.models.encoder_decoder import State, Writer, embedding_table
 from saccade.models.transformer import TransformerState, nothing_like
 from saccade.nn.attention import Attention, Memory
 from saccade.nn.captions import CaptionState, Looks, MeanVector, ShowAttendTell
-from saccade.nn.capture import listener
+from saccade.nn.capture import active_capture
 from saccade.nn.dropout import Dropout
 from saccade.nn.hard import HardAttention
 from saccade.nn.images import Blind, Features, GivesGrid, ResidualEncoder
@@ -73,7 +73,7 @@ class RecurrentCaptioner(Captioner[CaptionState]):
     def learn(self, batch: CaptionBatch) -> Learned:
         """Teacher forcing, with where the decoder looked and what it left to chance."""
         lengths = batch.target_mask.sum(dim=1)
-        if listener():  # who is told of every step, with all captions in their order
+        if active_capture():  # which wants every step, with all captions in their order
             lengths = torch.full_like(lengths, batch.prefix.shape[1])
         lengths, order = lengths.sort(descending=True, stable=True)
         state = self.pick(self.start(self.encode(batch)), batch.image_of[order])
@@ -126,7 +126,7 @@ class TransformerCaptioner(Captioner[TransformerState]):
             norm_first=True,
         )
         self.positions = Positions(settings.d_model)
-        self.decoder = nn.ModuleList(DecoderLayer(shape) for _ in range(settings.layers))
+        self.decoder = nn.ModuleList(DecoderLayer(shape, source="image") for _ in range(settings.layers))
         self.decoder_norm = nn.LayerNorm(settings.d_model)
 
     def learn(self, batch: CaptionBatch) -> Learned:
@@ -207,8 +207,8 @@ def _reader(settings: CaptionerSettings, d_image: int) -> Looks:
     score = Additive(settings.d_model, d_image, settings.d_model)
     match settings.attention:
         case "soft":
-            return Attention(score)
+            return Attention(score, kind="image")
         case "hard":
-            return HardAttention(score, sampling=settings.sampling)
+            return HardAttention(score, sampling=settings.sampling, kind="image")
         case "mean":
             return MeanVector()

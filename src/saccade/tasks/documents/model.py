@@ -67,4 +67,4 @@ class Mean(nn.Module):
 
 
 def _pool(settings: HierarchicalSettings, d_model: int) -> nn.Module:
-    return Mean() if settings.pooling == "average" else LearnedQuery(d_model, d_model)
+    return Mean() if settings.pooling == "average" else LearnedQuery(d_model, d_model, kind="cross")

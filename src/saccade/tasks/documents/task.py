@@ -49,10 +49,10 @@ class DocumentsTask(GeneratedTask[DocumentsSettings, HierarchicalSettings, Docum
                 'Train one with pooling = "attention".'
             )
         batch = self.draw(np.random.default_rng((self.seed, TEST)), 1) if text is None else self._read(text)
-        with evaluating(model), capture(model) as heard:
+        with evaluating(model), capture(model) as captured:
             label = f"class{int(model(batch)[0].argmax())}"
         sentences, mask = self._sentences(batch), batch.mask[0].numpy()
-        weights = {name: calls[0].numpy() for name, calls in heard.weights.items()}
+        weights = {name: calls[0].numpy() for name, calls in captured.weights.items()}
         if self.model.pooling == "flat":
             layers = [Layer("word_pool", "cross", weights["word_pool.attention"][0][..., mask.flatten()])]
         else:

@@ -23,7 +23,7 @@ class MultiDimensional(nn.Module):
         self.forwards, self.backwards = TokenToToken(d_model), TokenToToken(d_model, looks_ahead=True)
         self.forwards_gate, self.backwards_gate = FusionGate(d_model), FusionGate(d_model)
         by_feature = settings.pooling == "features"
-        self.pool = SourceToToken(2 * d_model) if by_feature else LearnedQuery(2 * d_model, 2 * d_model)
+        self.pool = SourceToToken(2 * d_model) if by_feature else LearnedQuery(2 * d_model, 2 * d_model, kind="cross")
         self.output = nn.Linear(2 * d_model, 2 * num_values)
 
     def forward(self, batch: Facets) -> Float[Tensor, "batch 2 classes"]:

@@ -43,11 +43,11 @@ class FacetsTask(GeneratedTask[FacetsSettings, MultiDimensionalSettings, Facets]
     def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
         """What the pooling looks at; where features have weights of their own, they are shown as heads."""
         batch = self.draw(np.random.default_rng((self.seed, TEST)), 1)
-        with evaluating(model), capture(model) as heard:
+        with evaluating(model), capture(model) as captured:
             colour, form = model(batch)[0].argmax(dim=-1).tolist()
         words = self._words(batch)
         name = "pool" if self.model.pooling == "features" else "pool.attention"
-        weights = heard.weights[name][0][0, ..., : len(words)].numpy()
+        weights = captured.weights[name][0][0, ..., : len(words)].numpy()
         target = Tokens((f"c{colour} f{form}",))
         return [AttentionTrace(source=Tokens(tuple(words)), target=target, layers=(Layer("pool", "cross", weights),))]
 

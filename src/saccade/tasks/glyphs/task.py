@@ -63,9 +63,9 @@ class GlyphsTask(GeneratedTask[GlyphsSettings, FeatureMapSettings, Glyphs]):
                 "only. Train one with attends = true."
             )
         batch = self.draw(np.random.default_rng((self.seed, TEST)), 1)
-        with evaluating(model), capture(model) as heard:
+        with evaluating(model), capture(model) as captured:
             named = at_places(model(batch), batch)[0].argmax(dim=-1).tolist()
-        weights, cells = heard.weights["attention"][0][0].numpy(), self.task.side // glyphs.CELL
+        weights, cells = captured.weights["attention"][0][0].numpy(), self.task.side // glyphs.CELL
         places = [down * cells + across for down, across in batch.place[0].tolist()]
         picture = Picture(cells, cells, image_address(batch.image[0, 0].numpy(), GREY))
         tokens = Tokens(tuple(f"glyph{each}" for each in named))

@@ -91,12 +91,9 @@ class MemoryTask(GeneratedTask[EpisodesSettings, TuringSettings | LstmSettings, 
         shown = episodes.episode(random, self.task) if text is None else self._read(text)
         remembered = num_remembered(self.task) if text is None else len(text.split())
         batch = replace(episodes.collate([shown]), num_remembered=remembered)
-        with evaluating(model), capture(model) as heard:
+        with evaluating(model), capture(model) as captured:
             said = _vectors((model(batch)[0] > 0).to(torch.float32)).split()
-        layers = [
-            Layer(name, "memory", torch.cat(calls, dim=-2)[0].numpy())  # of every step one call
-            for name, calls in heard.weights.items()
-        ]
+        layers = [Layer(layer.name, layer.kind, layer.weights[0].numpy()) for layer in captured.layers]
         steps = tuple(self._step(shown, at, said[at]) for at in range(len(shown.inputs)))
         return [AttentionTrace(source=Tokens(()), target=Tokens(steps), layers=tuple(layers))]
 

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from saccade.nn.capture import capture
+from saccade.search.problem import SearchProblem
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.tasks.pointing.geometry import Order, Points
@@ -42,8 +43,11 @@ class PointerEngine:
         found = []
         for start in range(0, len(sets), BATCH):
             batch = collate_sets(sets[start : start + BATCH]).to(self._device)
-            memory, limits = self.model.encode(batch), batch.source_mask.sum(dim=1) + 1
-            for best, *_ in search(self.model, memory, limits=limits, bos=STOP, eos=STOP, settings=settings):
+            limits = batch.source_mask.sum(dim=1) + 1
+            problem = SearchProblem(
+                model=self.model, memory=self.model.encode(batch), limits=limits, bos=STOP, eos=STOP
+            )
+            for best, *_ in search(problem, settings):
                 found.append(Answer(tuple(id - 1 for id in best.ids), best.log_prob, best.finished))
         return found
 
@@ -60,14 +64,14 @@ class PointerEngine:
         """What the model looks at, and how likely each element is, while it is made to give these answers."""
         found: list[AttentionTrace] = []
         for batch in self._batches(sets, orders):
-            with capture(self.model) as heard:
+            with capture(self.model) as captured:
                 log_probs = _log_probs(self.model(batch), batch).cpu().numpy()
-            ((name, (weights,)),) = heard.weights.items()
+            ((name, kind, (weights,)),) = captured.layers
             for row in range(len(log_probs)):
                 points, order = sets[len(found)], orders[len(found)]
                 source, said = (*map(label, points), END), len(order) + 1
                 looked = weights[row, :, :said, : len(source)].cpu().numpy()
-                layer = Layer(name, "cross", np.roll(looked, -1, axis=-1))  # the stop comes last, as the end of a text
+                layer = Layer(name, kind, np.roll(looked, -1, axis=-1))  # the stop comes last, as the end of a text
                 found.append(
                     AttentionTrace(
                         source=Tokens(source),

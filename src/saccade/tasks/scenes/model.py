@@ -58,7 +58,7 @@ class OneSide(nn.Module):
     def __init__(self, d_model: int, *, looks_at_image: bool) -> None:
         super().__init__()
         self.looks_at_image = looks_at_image
-        self.pool = LearnedQuery(d_model, d_model)
+        self.pool = LearnedQuery(d_model, d_model, kind="image" if looks_at_image else "cross")
 
     def forward(self, image: Tensor, question: Tensor, image_mask: None, question_mask: Tensor) -> CoAttended:
         nothing = torch.zeros_like(image[:, 0])

@@ -4,7 +4,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from saccade.errors import DataError, ModelError
-from saccade.nn.capture import capture
+from saccade.nn.capture import CapturedLayer, capture
 from saccade.nn.mode import evaluating
 from saccade.tasks.generated import TEST, GeneratedTask, classification_loss
 from saccade.tasks.scenes import scenes
@@ -12,7 +12,7 @@ from saccade.tasks.scenes.model import CoAttentionModel
 from saccade.tasks.scenes.model_settings import CoAttentionSettings
 from saccade.tasks.scenes.scenes import Scenes
 from saccade.tasks.scenes.settings import ScenesSettings
-from saccade.trace.trace import AttentionTrace, Layer, Matrix, Picture, Tokens
+from saccade.trace.trace import AttentionTrace, Layer, Picture, Tokens
 
 
 class ScenesTask(GeneratedTask[ScenesSettings, CoAttentionSettings, Scenes]):
@@ -48,10 +48,10 @@ class ScenesTask(GeneratedTask[ScenesSettings, CoAttentionSettings, Scenes]):
                 'Train one with reads = "parallel".'
             )
         batch = self.draw(np.random.default_rng((self.seed, TEST, _number(text))), 1)
-        with evaluating(model), capture(model) as heard:
+        with evaluating(model), capture(model) as captured:
             answer = f"colour{int(model(batch)[0].argmax())}"
         words = self._question(batch)
-        layers = [self._layer(name, calls[0].numpy()[0], len(words)) for name, calls in heard.weights.items()]
+        layers = [_layer(each, len(words)) for each in captured.layers]
         return [
             AttentionTrace(
                 source=Tokens(tuple(words)),
@@ -61,14 +61,15 @@ class ScenesTask(GeneratedTask[ScenesSettings, CoAttentionSettings, Scenes]):
             )
         ]
 
-    def _layer(self, name: str, weights: Matrix, words: int) -> Layer:
-        """Of the image or of the question, which has padding at its end."""
-        looks_at_image = name.endswith("image") or self.model.reads == "image"
-        return Layer(name, "image", weights) if looks_at_image else Layer(name, "cross", weights[..., :words])
-
     def _question(self, batch: Scenes) -> list[str]:
         """The first question of a batch, in words."""
         return [scenes.spelled(word) for word in batch.question[0][batch.question_mask[0]].tolist()]
+
+
+def _layer(captured: CapturedLayer, words: int) -> Layer:
+    """Of the image, or of the question without the padding at its end."""
+    weights = captured.calls[0].numpy()[0]
+    return Layer(captured.name, captured.kind, weights if captured.kind == "image" else weights[..., :words])
 
 
 def _number(text: str | None) -> int:

@@ -16,6 +16,7 @@ from saccade.errors import DataError
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
+BLOCK = 1 << 13
 BOM = b"\xef\xbb\xbf"
 DAMAGES = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -65,10 +66,32 @@ def decompressed(file: io.BufferedReader) -> io.BufferedReader:
     """What a file holds, in whichever way it was packed."""
     head = file.peek(4)  # without moving on: a pipe cannot be wound back
     if head.startswith(_GZIP):
-        return io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 16)
+        return io.BufferedReader(gzip.GzipFile(fileobj=_SmallReads(file)), BLOCK)  # type: ignore[call-overload]
     if head.startswith(_ZSTD):
-        return io.BufferedReader(_ZstdReader(file), 1 << 16)
+        return io.BufferedReader(_ZstdReader(file), BLOCK)
     return file
+
+
+class _SmallReads:
+    """Hands a file out in small blocks, so that its position tells how much of it has been decompressed."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        return self._file.read(min(size, BLOCK) if size >= 0 else BLOCK)
+
+
+def compress(content: bytes, path: Path) -> bytes:
+    """Content as a file of this name holds it: compressed if it ends in .gz or .zst. Blocks may follow one another."""
+    match path.suffix.lower():
+        case ".gz":
+            return gzip.compress(content, mtime=0)
+        case ".zst":
+            return zstandard.ZstdCompressor().compress(content)
+        case ".bz2" | ".xz" | ".zip" | ".7z" as suffix:
+            raise DataError(f"{path} must be plain text, .gz or .zst, but {suffix} is none of them. Name another file.")
+    return content
 
 
 class _ZstdReader(io.RawIOBase):
@@ -95,7 +118,7 @@ class _ZstdReader(io.RawIOBase):
         return size
 
     def _next_chunk(self) -> bytes:
-        chunk = self._frame.unused_data or self._file.read(1 << 16)
+        chunk = self._frame.unused_data or self._file.read(BLOCK)
         if self._frame.eof:
             self._frame = zstandard.ZstdDecompressor().decompressobj()
         if not chunk and self._within_frame:

@@ -1,4 +1,4 @@
-"""Translations that say what they are asked to, in words: what a text lacks is asked for in tokens, and searched again.
+"""Translations constrained by words: what a text lacks becomes constraints on tokens, and it is searched again.
 
 A phrase can be cut into tokens in many ways, so that tokens alone can neither tell whether a text has it nor keep it
 out. The texts that were found decide, and most need no second search.
@@ -19,54 +19,54 @@ ROUNDS = 10  # searches at most: each rules out one more way to spell what is ba
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
-    """What the translation of one source is held to, in the target language."""
+class TextConstraints:
+    """What the translation of one source must satisfy, in words of the target language."""
 
     prefix: str = ""
     banned: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
 
-    @property
-    def is_of_words(self) -> bool:
-        """Whether it is about what stands somewhere in the text."""
-        return bool(self.banned or self.required)
+    def __bool__(self) -> bool:
+        return bool(self.prefix or self.banned or self.required)
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
-    """Between demands and tokens."""
+class ConstraintEncoder:
+    """From constraints on a text to constraints on its tokens."""
 
     tokenizer: Tokenizer
     spaced: bool
     """Whether there are blanks between the words of the target language."""
 
-    def begun(self, demand: Demand) -> Constraints:
-        """What holds before anything was found: the prefix."""
-        return Constraints(prefix=tuple(self.tokenizer.encode(demand.prefix))) if demand.prefix else FREE
+    def encode_prefix(self, asked: TextConstraints) -> Constraints:
+        """The constraints of the first search."""
+        return Constraints(prefix=tuple(self.tokenizer.encode(asked.prefix))) if asked.prefix else FREE
 
-    def tightened(self, held: Constraints, demand: Demand, found: Sequence[Hypothesis]) -> Constraints:
-        """The same, and against what these hypotheses do wrong; unchanged if nothing is left to do about it."""
-        required, banned = dict.fromkeys(held.required), dict.fromkeys(held.banned)
-        for each in found:
-            text, spans = self.tokenizer.decode_with_spans(each.ids)
-            for phrase in demand.required:
+    def tighten(
+        self, constraints: Constraints, asked: TextConstraints, hypotheses: Sequence[Hypothesis]
+    ) -> Constraints:
+        """The constraints that also rule out what these hypotheses do wrong; unchanged if nothing can be done."""
+        required, banned = dict.fromkeys(constraints.required), dict.fromkeys(constraints.banned)
+        for hypothesis in hypotheses:
+            text, spans = self.tokenizer.decode_with_spans(hypothesis.ids)
+            for phrase in asked.required:
                 ids = self._phrase(phrase)
                 if UNK not in ids and self.tokenizer.decode(ids).strip() not in text:
                     required[ids] = None
-            for phrase in demand.banned:
+            for phrase in asked.banned:
                 for first, last in self._covering(phrase, text, spans):
-                    if last > len(held.prefix):
-                        banned[each.ids[first:last]] = None
-        return replace(held, required=tuple(required), banned=tuple(banned))
+                    if last > len(constraints.prefix):
+                        banned[hypothesis.ids[first:last]] = None
+        return replace(constraints, required=tuple(required), banned=tuple(banned))
 
-    def remarks(self, text: str, demand: Demand) -> Iterator[str]:
-        """What a text does not hold to, for its reader."""
-        if demand.prefix and not text.startswith(self._surface(demand.prefix)):
-            yield f"does not begin with {demand.prefix!r}, which has characters that the model cannot write"
-        for phrase in demand.required:
+    def notes(self, text: str, asked: TextConstraints) -> Iterator[str]:
+        """Which constraints a translation does not satisfy, for its reader."""
+        if asked.prefix and not text.startswith(self._surface(asked.prefix)):
+            yield f"does not begin with {asked.prefix!r}, which has characters that the model cannot write"
+        for phrase in asked.required:
             if self._surface(phrase) not in text:
                 yield f"does not have {phrase!r}, which is required: no translation with it was found"
-        for phrase in demand.banned:
+        for phrase in asked.banned:
             if any(occurrences(phrase, text, spaced=self.spaced)):
                 yield f"has {phrase!r}, which is banned: no translation without it was found"
 
@@ -95,31 +95,31 @@ def need_beam(settings: SearchSettings) -> None:
         )
 
 
-def translate_worded(
+def translate_constrained(
     engine: Engine,
-    writer: Writer,
+    encoder: ConstraintEncoder,
     sources: Sequence[Ids],
     settings: SearchSettings,
-    demands: Sequence[Demand],
+    asked: Sequence[TextConstraints],
     *,
     advanced: Advanced = lambda _: None,
 ) -> list[list[Hypothesis]]:
-    """The best hypotheses of each source that hold to its demand, as far as they can be found."""
-    held = [writer.begun(demand) for demand in demands]
-    rows = [row for row, demand in enumerate(demands) if demand.is_of_words]
-    if any(demands[row].required for row in rows):
-        need_beam(settings)
-    if rows or any(held):
-        engine.need_constraints()
-    found = engine.translate(sources, settings, constraints=held if any(held) else None, advanced=advanced)
+    """The best hypotheses of each source that satisfy its constraints, as far as they can be found."""
+    if not any(asked):
+        return engine.translate(sources, settings, advanced=advanced)
+    constraints = [encoder.encode_prefix(each) for each in asked]
+    rows = [row for row, each in enumerate(asked) if each.banned or each.required]
+    best = engine.translate(sources, settings, constraints=constraints if any(constraints) else None, advanced=advanced)
     for _ in range(ROUNDS):
-        tighter = {row: writer.tightened(held[row], demands[row], found[row]) for row in rows}
-        rows = [row for row in rows if tighter[row] != held[row]]
+        tighter = {row: encoder.tighten(constraints[row], asked[row], best[row]) for row in rows}
+        rows = [row for row in rows if tighter[row] != constraints[row]]
         if not rows:
             break
         for row in rows:
-            held[row] = tighter[row]
-        again = engine.translate([sources[row] for row in rows], settings, constraints=[held[row] for row in rows])
+            constraints[row] = tighter[row]
+        again = engine.translate(
+            [sources[row] for row in rows], settings, constraints=[constraints[row] for row in rows]
+        )
         for row, hypotheses in zip(rows, again, strict=True):
-            found[row] = hypotheses
-    return found
+            best[row] = hypotheses
+    return best

@@ -10,7 +10,7 @@ import torch
 import saccade
 from saccade import SearchSettings, Wording, directory
 from saccade.directory import Description, Direction
-from saccade.engines import worded
+from saccade.engines import lexical_constraints
 from saccade.models.build import build
 from saccade.models.settings import RecurrentSettings
 from saccade.text.tokenizer import Tokenizer, Tokenizers, TokenizerSettings
@@ -124,7 +124,7 @@ def test_a_phrase_that_is_there_in_spite_of_all_is_told(kind: str, tmp_path: Pat
     for letter in letters:
         found = translator.translate("grass", wording=Wording(banned=[letter]))
         assert bool(found.notes) == (letter in found.text)
-    monkeypatch.setattr(worded, "ROUNDS", 0)
+    monkeypatch.setattr(lexical_constraints, "ROUNDS", 0)
     assert translator.translate("grass", wording=Wording(banned=letters[:1])).notes == (
         f"has {letters[0]!r}, which is banned: no translation without it was found",
     )
@@ -196,7 +196,7 @@ def test_an_engine_that_cannot_is_told_before_it_begins(trained: Path):
     translator = saccade.load(trained / "run", engine="ctranslate2")
     glossary = Wording(glossary={"dog": "Hund"})  # even if the first texts do not have the term
     for wording in (Wording(required=["Katze"]), Wording(banned=["Hund"]), Wording(prefix="Katze"), glossary):
-        with pytest.raises(saccade.ModelError, match="Constraints are not what CTranslate2 can hold to"):
+        with pytest.raises(saccade.ModelError, match=r'cannot be used with CTranslate2.* Use engine = "torch"'):
             translator.translate("cat", wording=wording)
 
 

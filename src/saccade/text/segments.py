@@ -1,12 +1,12 @@
-"""A text in parts that a model can read, and what was made of them as one text again.
+"""A text in segments that a model can read, and their translations as one text again.
 
-A text that the model was trained to read stays whole. A longer one is cut into as few parts as fit: between sentences
-if it can be, else between clauses, else between words, else within a word. Nothing is left out.
+A text that the model was trained to read stays whole. A longer one is cut into as few segments as fit: between
+sentences if it can be, else between clauses, else between words, else within a word. Nothing is left out.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,27 +29,46 @@ Unit = tuple[Part, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """A part of a text as the model reads it; one without ids is not read, but left as it is."""
+class Segment:
+    """A part of a text as the model reads it; one without ids is not translated, but left as it is."""
 
     part: Part
     ids: list[int]
 
     @property
-    def left(self) -> str:
-        """What stands for a part that is not read: itself, in the form that every text is read in."""
+    def untranslated(self) -> str:
+        """What stands for a segment that is not translated: itself, normalised."""
         return normalize(self.part.text)
 
 
 @dataclass(frozen=True, slots=True)
-class Division:
-    """One text in the order of its parts."""
+class Segmentation:
+    """The segments of one text, in their order."""
 
-    readings: tuple[Reading, ...]
+    segments: tuple[Segment, ...]
     num_tokens: int
     """Of the whole."""
     place: str = ""
     """Where it was cut because it was too long, one of PLACES."""
+
+    def notes(self, longest: int) -> tuple[str, ...]:
+        """That a text was cut because it was too long, or was translated whole although it is too long."""
+        if self.place:
+            return (
+                f"has {self.num_tokens} tokens, but the model was trained on at most {longest}: "
+                f"it was translated in {len(self.segments)} parts, cut {self.place}",
+            )
+        if len(self.segments) > 1 or len(self.segments[0].ids) <= longest:
+            return ()
+        return (note_too_long(len(self.segments[0].ids), longest),)
+
+
+def note_too_long(num_tokens: int, longest: int) -> str:
+    """What to know about the translation of a text that the model read whole."""
+    return (
+        f"has {num_tokens} tokens, but the model was trained on at most {longest}: "
+        "check this translation, or split the text into sentences"
+    )
 
 
 def is_readable(text: str) -> bool:
@@ -58,38 +77,43 @@ def is_readable(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Divider:
-    """Cuts texts of a language for a model that was trained on at most so many tokens."""
+class Segmenter:
+    """Cuts texts of a language for a model that was trained on at most `longest` tokens."""
 
     tokenizer: Tokenizer
     language: str
     longest: int
 
-    def divide(self, texts: Sequence[str], split: Split) -> list[Division]:
-        """`auto` cuts what is too long, `sentences` between all sentences, and `never` takes every text as it is."""
-        encoded = zip(texts, self.tokenizer.encode_many(texts), strict=True)
-        if split == "never":
-            return [Division((Reading(Part(text, ""), ids),), len(ids)) for text, ids in encoded]
-        return [self._division(text, ids, split) for text, ids in encoded]
+    def segment(self, texts: Sequence[str], split: Split, uncut: Collection[int] = ()) -> list[Segmentation]:
+        """`auto` cuts what is too long, `sentences` between all sentences, and `never` takes every text as it is.
 
-    def _division(self, text: str, ids: list[int], split: Split) -> Division:
+        The texts with these numbers are never cut.
+        """
+        segmentations = []
+        for number, (text, ids) in enumerate(zip(texts, self.tokenizer.encode_many(texts), strict=True)):
+            whole = Segmentation((Segment(Part(text, ""), ids),), len(ids))
+            cut = whole if split == "never" else self._cut_text(text, ids, split)
+            segmentations.append(whole if number in uncut and len(cut.segments) > 1 else cut)
+        return segmentations
+
+    def _cut_text(self, text: str, ids: list[int], split: Split) -> Segmentation:
         code, rest = ("", text) if self.tokenizer.vocabulary is None else split_code(text)
         if not is_readable(rest):
-            return Division((Reading(Part(rest, ""), []),), len(ids))
+            return Segmentation((Segment(Part(rest, ""), []),), len(ids))
         parts, level = [Part(text, "")], 0
         if split == "sentences" or len(ids) > self.longest:
             room = max(1, self.longest - bool(code))  # the code stands before every part
             parts, level = self._cut(_CONTROL.sub(" ", rest).strip(), 0, room, packs=split == "auto")
         if len(parts) == 1:
-            return Division((Reading(Part(text, ""), ids),), len(ids))
-        encoded = self._encoded(code + part.text for part in parts)
-        readings = (
-            Reading(part, found if is_readable(part.text) else []) for part, found in zip(parts, encoded, strict=True)
+            return Segmentation((Segment(Part(text, ""), ids),), len(ids))
+        num_tokens, encoded = len(ids), self._encoded(code + part.text for part in parts)
+        segments = (
+            Segment(part, ids if is_readable(part.text) else []) for part, ids in zip(parts, encoded, strict=True)
         )
-        return Division(tuple(readings), len(ids), PLACES[level] if level or split == "auto" else "")
+        return Segmentation(tuple(segments), num_tokens, PLACES[level] if level or split == "auto" else "")
 
     def _cut(self, text: str, level: int, room: int, *, packs: bool = True) -> tuple[list[Part], int]:
-        """Parts with at most so many tokens each, and the number of the finest place where it had to be cut."""
+        """Parts of at most `room` tokens each, and the number of the finest place where it had to be cut."""
         parts: list[Part] = []
         short: list[Unit] = []
         finest = level

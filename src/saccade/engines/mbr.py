@@ -1,4 +1,4 @@
-"""Translations compared with each other: minimum Bayes risk over what a search has found, or chance has drawn."""
+"""Minimum Bayes risk: of the translations that a search has found or sampled, those most like all the others."""
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -10,8 +10,8 @@ from saccade.search.hypothesis import Hypothesis
 from saccade.search.settings import BELONGS_TO, SearchSettings
 
 
-def candidates(settings: SearchSettings, mbr: MinimumRisk) -> SearchSettings:
-    """The search that finds what is to be compared: so many draws, or all that the beam has."""
+def candidate_search(settings: SearchSettings, mbr: MinimumRisk) -> SearchSettings:
+    """The search for the candidates to be compared: `mbr.samples` samples, or all that the beam has."""
     if not mbr.samples:
         return replace(settings, n_best=max(settings.n_best, settings.beam))
     usual = {field.name: field.default for field in fields(settings)}
@@ -19,16 +19,16 @@ def candidates(settings: SearchSettings, mbr: MinimumRisk) -> SearchSettings:
     return replace(settings, method="sampling", n_best=mbr.samples, **others)
 
 
-def by_risk(
-    found: Sequence[Hypothesis], texts: Sequence[str], mbr: MinimumRisk, *, drawn: bool, language: str
+def rank_by_risk(
+    candidates: Sequence[Hypothesis], texts: Sequence[str], mbr: MinimumRisk, *, sampled: bool, language: str
 ) -> list[Hypothesis]:
     """One hypothesis for each text, that of the highest expected utility first, which is their score.
 
-    What was drawn by chance counts as often as it was drawn, and what a beam found by its probability.
+    A sampled candidate counts as often as it was drawn, one that a beam has found by its probability.
     """
-    highest = max(each.log_prob for each in found)
-    weights = [1.0 if drawn else exp(each.log_prob - highest) for each in found]
+    highest = max(candidate.log_prob for candidate in candidates)
+    weights = [1.0 if sampled else exp(candidate.log_prob - highest) for candidate in candidates]
     expected = expected_utility(texts, weights, utility=mbr.utility, language=language)
     first = {text: place for place, text in reversed(list(enumerate(texts)))}
     ranked = sorted(first.values(), key=lambda place: (-expected[place], place))
-    return [replace(found[place], score=expected[place]) for place in ranked]
+    return [replace(candidates[place], score=expected[place]) for place in ranked]

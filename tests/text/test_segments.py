@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saccade.text.normalize import normalize
-from saccade.text.parts import Divider, Division, is_readable, rejoin
+from saccade.text.segments import Segmentation, Segmenter, is_readable, rejoin
 from saccade.text.sentences import Part
 from saccade.text.tokenizer import Tokenizer, TokenizerSettings
 from saccade.text.vocabulary import Vocabulary
@@ -21,38 +21,38 @@ LIVELY = st.text(st.sampled_from(list("aBcd1  .,!?。，\n\t\x00\u200d😀🏽é
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def divider(request: pytest.FixtureRequest) -> Divider:
-    return Divider(Tokenizer.learn(TEXT, KINDS[request.param], seed=1), "en", LONGEST)
+def segmenter(request: pytest.FixtureRequest) -> Segmenter:
+    return Segmenter(Tokenizer.learn(TEXT, KINDS[request.param], seed=1), "en", LONGEST)
 
 
-def texts(division: Division) -> list[str]:
-    return [reading.part.text for reading in division.readings]
+def texts(segmentation: Segmentation) -> list[str]:
+    return [segment.part.text for segment in segmentation.segments]
 
 
-def whole(division: Division) -> str:
-    return "".join(reading.part.text + reading.part.space for reading in division.readings)
+def whole(segmentation: Segmentation) -> str:
+    return "".join(segment.part.text + segment.part.space for segment in segmentation.segments)
 
 
 @pytest.mark.parametrize("split", ["auto", "sentences"])
 @settings(max_examples=60)
 @given(text=LIVELY)
-def test_every_part_fits_and_nothing_is_left_out(divider: Divider, split: str, text: str):
-    (division,) = divider.divide([text], split)
-    assert normalize(whole(division)) == normalize(text)
-    assert division.num_tokens == len(divider.tokenizer.encode(text))
-    for reading in division.readings:
-        assert reading.ids == (divider.tokenizer.encode(reading.part.text) if is_readable(reading.part.text) else [])
+def test_every_part_fits_and_nothing_is_left_out(segmenter: Segmenter, split: str, text: str):
+    (segmentation,) = segmenter.segment([text], split)
+    assert normalize(whole(segmentation)) == normalize(text)
+    assert segmentation.num_tokens == len(segmenter.tokenizer.encode(text))
+    for segment in segmentation.segments:
+        assert segment.ids == (segmenter.tokenizer.encode(segment.part.text) if is_readable(segment.part.text) else [])
         # A single character of several bytes, with its marks, cannot be cut.
-        assert len(reading.ids) <= LONGEST or len(normalize(reading.part.text)) <= 4
+        assert len(segment.ids) <= LONGEST or len(normalize(segment.part.text)) <= 4
 
 
 @settings(max_examples=30)
 @given(text=LIVELY)
-def test_what_fits_is_read_as_it_is(divider: Divider, text: str):
-    (division,) = divider.divide([text], "never")
-    assert (texts(division), division.readings[0].ids) == ([text], divider.tokenizer.encode(text))
-    if division.num_tokens <= LONGEST and is_readable(text):
-        assert divider.divide([text], "auto") == [division]
+def test_what_fits_is_read_as_it_is(segmenter: Segmenter, text: str):
+    (segmentation,) = segmenter.segment([text], "never")
+    assert (texts(segmentation), segmentation.segments[0].ids) == ([text], segmenter.tokenizer.encode(text))
+    if segmentation.num_tokens <= LONGEST and is_readable(text):
+        assert segmenter.segment([text], "auto") == [segmentation]
 
 
 @pytest.fixture(scope="module")
@@ -72,33 +72,35 @@ def by_words() -> Tokenizer:
     ],
 )
 def test_as_few_parts_as_fit(by_words: Tokenizer, longest: int, expected: list[str], place: str):
-    (division,) = Divider(by_words, "en", longest).divide(["One Two . Three ! One Two , Three One Two . One"], "auto")
-    assert (texts(division), division.num_tokens, division.place) == (expected, 13, place)
+    (segmentation,) = Segmenter(by_words, "en", longest).segment(
+        ["One Two . Three ! One Two , Three One Two . One"], "auto"
+    )
+    assert (texts(segmentation), segmentation.num_tokens, segmentation.place) == (expected, 13, place)
 
 
 def test_a_word_is_cut_only_if_it_must_be(by_words: Tokenizer):
-    divider = Divider(by_words, "en", LONGEST)
-    (division,) = divider.divide(["One " + "x" * 25 + " Two"], "auto")
-    assert texts(division) == ["One", "x" * 10, "x" * 11, "xxxx", "Two"]
-    assert division.place == "within words"
-    (division,) = divider.divide(["e\u0302\u0323" * 9 + "👩🏽\u200d🔬" * 9], "auto")
-    assert not any(text[0] in "\u0302\u0323\u200d🏽🔬" for text in texts(division)), "marks stay with their letter"
+    segmenter = Segmenter(by_words, "en", LONGEST)
+    (segmentation,) = segmenter.segment(["One " + "x" * 25 + " Two"], "auto")
+    assert texts(segmentation) == ["One", "x" * 10, "x" * 11, "xxxx", "Two"]
+    assert segmentation.place == "within words"
+    (segmentation,) = segmenter.segment(["e\u0302\u0323" * 9 + "👩🏽\u200d🔬" * 9], "auto")
+    assert not any(text[0] in "\u0302\u0323\u200d🏽🔬" for text in texts(segmentation)), "marks stay with their letter"
 
 
 def test_sentences_stand_alone_if_asked_for(by_words: Tokenizer):
     text = "One Two .  Three !\n😀 ? One"
-    (division,) = Divider(by_words, "en", LONGEST).divide([text], "sentences")
-    assert whole(division) == text
-    assert texts(division) == ["One Two .", "Three !", "😀 ?", "One"]
-    assert [bool(reading.ids) for reading in division.readings] == [True, True, False, True]
-    assert division.place == "", "it was not too long"
+    (segmentation,) = Segmenter(by_words, "en", LONGEST).segment([text], "sentences")
+    assert whole(segmentation) == text
+    assert texts(segmentation) == ["One Two .", "Three !", "😀 ?", "One"]
+    assert [bool(segment.ids) for segment in segmentation.segments] == [True, True, False, True]
+    assert segmentation.place == "", "it was not too long"
 
 
 @pytest.mark.parametrize("text", ["", " ", "😀", "!?", "— …", "\x00", "\ud83d", "→ ☎️"])
 def test_what_has_neither_letter_nor_digit_is_not_read(by_words: Tokenizer, text: str):
-    (division,) = Divider(by_words, "en", LONGEST).divide([text], "auto")
-    (reading,) = division.readings
-    assert (reading.ids, reading.left) == ([], normalize(text))
+    (segmentation,) = Segmenter(by_words, "en", LONGEST).segment([text], "auto")
+    (segment,) = segmentation.segments
+    assert (segment.ids, segment.untranslated) == ([], normalize(text))
 
 
 @pytest.mark.parametrize("text", ["7", "½", "a", "你", "٣", "x!", "Ⅳ"])
@@ -109,9 +111,9 @@ def test_letters_and_digits_of_any_script_are_read(text: str):
 def test_the_code_of_a_language_stands_before_every_part(by_words: Tokenizer):
     pieces = [by_words.piece(id) for id in range(len(by_words))]
     listed = Tokenizer(by_words.model, Vocabulary([*pieces, ">>deu<<"]))
-    (division,) = Divider(listed, "en", 4).divide([">>deu<< One Two . Three ! One"], "auto")
-    assert texts(division) == ["One Two .", "Three ! One"]
-    assert [[listed.piece(id) for id in reading.ids] for reading in division.readings] == [
+    (segmentation,) = Segmenter(listed, "en", 4).segment([">>deu<< One Two . Three ! One"], "auto")
+    assert texts(segmentation) == ["One Two .", "Three ! One"]
+    assert [[listed.piece(id) for id in segment.ids] for segment in segmentation.segments] == [
         [">>deu<<", "▁One", "▁Two", "▁."],
         [">>deu<<", "▁Three", "▁!", "▁One"],
     ]
