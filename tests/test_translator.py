@@ -204,6 +204,7 @@ def test_a_notebook_shows_several_translations_in_a_table():
 
 def test_a_notebook_shows_the_attention_of_several_texts(translator: Translator):
     shown = translator.translate(["cat lion", "dog"], attention=True)._repr_html_()
+    assert shown.count("<details>") == shown.count("<iframe") == 2
     assert "Katze" in shown
     assert "Hund" in shown
 

@@ -16,7 +16,9 @@ from saccade.errors import (
 from saccade.search.settings import SearchSettings
 
 if TYPE_CHECKING:
+    from saccade.aligner import align
     from saccade.evaluation.risk import MinimumRisk
+    from saccade.evaluator import Evaluation, evaluate
     from saccade.library import describe_model, export_model, import_model, open_model
     from saccade.line_translation import LineOptions, LineReporter, LineTranslation, translate_file
     from saccade.recipe import Recipe
@@ -35,6 +37,7 @@ __all__ = [
     "AttentionTrace",
     "CheckpointError",
     "DataError",
+    "Evaluation",
     "LineOptions",
     "LineReporter",
     "LineTranslation",
@@ -56,8 +59,10 @@ __all__ = [
     "Translator",
     "Wording",
     "__version__",
+    "align",
     "describe_model",
     "estimate",
+    "evaluate",
     "export_model",
     "import_model",
     "load",
@@ -70,6 +75,7 @@ __all__ = [
 
 _LAZY = {
     "AttentionTrace": "saccade.trace.trace",
+    "Evaluation": "saccade.evaluator",
     "LineOptions": "saccade.line_translation",
     "LineReporter": "saccade.line_translation",
     "LineTranslation": "saccade.line_translation",
@@ -83,8 +89,10 @@ _LAZY = {
     "Translations": "saccade.translation",
     "Translator": "saccade.translator",
     "Wording": "saccade.text.wording",
+    "align": "saccade.aligner",
     "describe_model": "saccade.library",
     "estimate": "saccade.trainer",
+    "evaluate": "saccade.evaluator",
     "export_model": "saccade.library",
     "import_model": "saccade.library",
     "load": "saccade.translator",

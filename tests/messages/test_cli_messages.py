@@ -481,14 +481,11 @@ def test_two_systems_of_one_name(saccade, trained: Path, tmp_path: Path):
 def test_models_into_different_languages(saccade, trained: Path, tmp_path: Path):
     shutil.copytree(trained / "run/model", tmp_path / "other")
     settings = tmp_path / "other/settings.toml"
-    settings.write_text(
-        settings.read_text("utf-8").replace('target_language = "de"', 'target_language = "nl"'), "utf-8"
-    )
+    settings.write_text(settings.read_text("utf-8").replace('target = "de"', 'target = "nl"'), "utf-8")
     words = ("-m", f"one={trained / 'run'}", "-m", tmp_path / "other", "-s", trained / "train.en")
-    assert message(saccade("evaluate", *words, "-r", trained / "train.de")) == (
-        "Models that are compared must translate into one language, but these do not: one into de, other into nl. "
-        "Compare others, or give --language if both names mean the same."
-    )
+    told = message(saccade("evaluate", *words, "-r", trained / "train.de"))
+    assert "one into de, other into nl." in told
+    assert "must translate into one language" in told
 
 
 # -- where the results go --
