@@ -171,11 +171,9 @@ def test_a_file_for_a_model(saccade, recipe: Path):
 
 
 def test_a_directory_that_is_no_model(saccade, tmp_path: Path):
-    assert message(saccade("translate", "--model", tmp_path)) == (
-        f"{tmp_path} is not a model directory: it has no settings.toml and no model.safetensors. A model directory "
-        "holds settings.toml, model.safetensors and the tokenizers; `saccade train` writes one below its run "
-        "directory, as `model`."
-    )
+    told = message(saccade("translate", "--model", tmp_path))
+    assert f"{tmp_path} is not a model directory: it has no settings.toml and no model.safetensors." in told
+    assert "`saccade train` writes one below its run directory" in told
 
 
 def test_a_run_without_a_model_yet(saccade, run: Path):
@@ -188,12 +186,20 @@ def test_a_run_without_a_model_yet(saccade, run: Path):
 
 def test_a_model_of_a_newer_format(saccade, model: Path):
     settings = (model / "settings.toml").read_text("utf-8")
-    newer = settings.replace("format = 1", "format = 2").replace(f'saccade = "{__version__}"', 'saccade = "9.0"')
+    newer = settings.replace("format = 2", "format = 3").replace(f'saccade = "{__version__}"', 'saccade = "9.0"')
     (model / "settings.toml").write_text(newer, "utf-8")
     assert message(saccade("info", model)) == (
-        f"{model}/settings.toml has format 2, but this saccade ({__version__}) reads format 1. "
-        "The model was written by saccade 9.0: use that version or a newer one."
+        f"{model}/settings.toml has format 3, written by saccade 9.0, but this saccade ({__version__}) reads format 2. "
+        "Use that version."
     )
+
+
+def test_a_model_of_an_older_format(saccade, model: Path):
+    settings = (model / "settings.toml").read_text("utf-8")
+    (model / "settings.toml").write_text(settings.replace("format = 2", "format = 1"), "utf-8")
+    told = message(saccade("info", model))
+    assert "has format 1" in told
+    assert told.endswith("Train or import it again.")
 
 
 @pytest.mark.parametrize("size", [0, 100, -1])
@@ -213,16 +219,15 @@ def test_tokenizers_of_another_model(saccade, model: Path, recipe: Path, tmp_pat
     shutil.copy(tmp_path / "run/corpus/tokenizer.spm", model)
     for words in (["info", model], ["translate", "--model", model]):
         told = message(saccade(*words))
-        assert str(model / "tokenizer.spm") in told
-        assert "was replaced" in told
+        assert told.startswith(f"{model} must hold the files that the model was saved with, but tokenizer.spm ")
         assert "Copy the whole model directory again." in told
 
 
 def test_a_model_without_its_tokenizers(saccade, model: Path):
     (model / "tokenizer.spm").unlink()
     told = message(saccade("info", model))
-    assert str(model / "tokenizer.spm") in told
-    assert "is missing" in told
+    assert told.startswith(f"{model} must hold ")
+    assert "tokenizer.spm is missing" in told
 
 
 def test_parameters_of_another_model(saccade, model: Path):
