@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from saccade.evaluation.risk import MinimumRisk
     from saccade.evaluator import Evaluation, evaluate
     from saccade.library import describe_model, export_model, import_model, open_model
+    from saccade.line_translation import LineOptions, LineReporter, LineTranslation, translate_file
     from saccade.recipe import Recipe
     from saccade.tasks.model import TaskModel
     from saccade.text.wording import Wording
@@ -37,6 +38,9 @@ __all__ = [
     "CheckpointError",
     "DataError",
     "Evaluation",
+    "LineOptions",
+    "LineReporter",
+    "LineTranslation",
     "MinimumRisk",
     "MissingDependency",
     "ModelError",
@@ -65,12 +69,16 @@ __all__ = [
     "open_model",
     "prepare",
     "train",
+    "translate_file",
 ]
 
 
 _LAZY = {
     "AttentionTrace": "saccade.trace.trace",
     "Evaluation": "saccade.evaluator",
+    "LineOptions": "saccade.line_translation",
+    "LineReporter": "saccade.line_translation",
+    "LineTranslation": "saccade.line_translation",
     "MinimumRisk": "saccade.evaluation.risk",
     "Recipe": "saccade.recipe",
     "Reporter": "saccade.training.reporter",
@@ -91,6 +99,7 @@ _LAZY = {
     "open_model": "saccade.library",
     "prepare": "saccade.trainer",
     "train": "saccade.trainer",
+    "translate_file": "saccade.line_translation",
 }
 
 

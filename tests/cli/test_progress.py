@@ -12,6 +12,7 @@ from saccade.cli import console, progress
 from saccade.cli.progress import Display
 from saccade.training.checkpoint import Progress
 from saccade.training.settings import TrainingSettings
+from saccade.training.task import Validation
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SETTINGS = TrainingSettings(updates=2000, log_every=1)

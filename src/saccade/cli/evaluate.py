@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 import saccade
 from saccade.cli.console import bar, note, print_result
-from saccade.cli.options import Beam, ComputeChoice, EngineChoice
+from saccade.cli.options import Beam, ComputeChoice, EngineChoice, option
 from saccade.errors import DataError, OutputExists, SaccadeError
 from saccade.evaluation.significance import SURE
 
@@ -27,35 +27,19 @@ METRICS = ("BLEU", "chrF2", "TER")
 
 def evaluate(
     reference: Annotated[
-        list[Path] | None,
-        typer.Option("--reference", "-r", help="The known translations, a file of lines.", show_default=False),
+        list[Path] | None, option("--reference", "-r", help="The known translations, a file of lines.")
     ] = None,
     hypotheses: Annotated[
         list[str] | None,
-        typer.Option(
-            "--hypotheses",
-            metavar="[NAME=]FILE",
-            help="Translations to score, a file of lines. May be repeated.",
-            show_default=False,
-        ),
+        option("--hypotheses", metavar="[NAME=]FILE", help="Translations to score, a file of lines. May be repeated."),
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="[NAME=]DIR",
-            help="A model to translate --source with. May be repeated.",
-            show_default=False,
-        ),
+        option("--model", "-m", metavar="[NAME=]DIR", help="A model to translate --source with. May be repeated."),
     ] = None,
-    source: Annotated[
-        Path | None,
-        typer.Option("--source", "-s", help="What is translated, a file of lines.", show_default=False),
-    ] = None,
+    source: Annotated[Path | None, option("--source", "-s", help="What is translated, a file of lines.")] = None,
     language: Annotated[
-        str | None,
-        typer.Option("--language", "-l", help="Target language; the model's own if there is one.", show_default=False),
+        str | None, option("--language", "-l", help="Target language; the model's own if there is one.")
     ] = None,
     beam: Beam = None,
     engine: EngineChoice = "auto",
@@ -64,26 +48,21 @@ def evaluate(
         Literal["bootstrap", "randomization"],
         typer.Option("--test", help="How sure a difference is: paired bootstrap, or approximate randomization."),
     ] = "bootstrap",
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Also write the model's translations here.", show_default=False),
-    ] = None,
+    output: Annotated[Path | None, option("--output", "-o", help="Also write the model's translations here.")] = None,
     report_file: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--report",
             metavar="FILE",
             help="Also write a page here: buckets, plots, odd translations, sentences side by side.",
-            show_default=False,
         ),
     ] = None,
     training_text: Annotated[
         Path | None,
-        typer.Option(
+        option(
             "--training-text",
             metavar="FILE",
             help="For the report: the target side of the training data, used to identify rare words.",
-            show_default=False,
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all that is in the report as JSON.")] = False,
@@ -92,20 +71,16 @@ def evaluate(
     ] = False,
     fail_under: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--fail-under",
             metavar="METRIC=VALUE",
             help="Exit with 1 if a score is worse, such as `BLEU=30`. May be repeated.",
-            show_default=False,
         ),
     ] = None,
     baseline: Annotated[
         Path | None,
-        typer.Option(
-            "--baseline",
-            metavar="FILE",
-            help="What --json or --json-summary printed earlier, for --fail-if-worse.",
-            show_default=False,
+        option(
+            "--baseline", metavar="FILE", help="What --json or --json-summary printed earlier, for --fail-if-worse."
         ),
     ] = None,
     fail_if_worse: Annotated[
