@@ -12,14 +12,13 @@ from saccade.cli.console import note, print_result, stdout
 from saccade.cli.options import Beam, Device, argument, option
 from saccade.errors import DataError, OutputExists
 from saccade.text.normalize import normalize
-from saccade.trace.file import load_all, save_all
+from saccade.trace.draw import ENDINGS
+from saccade.trace.file import load_all
 from saccade.trace.trace import AttentionTrace, Kind
 from saccade.trace.words import words as in_words
 
 if TYPE_CHECKING:
     pass
-
-ENDINGS = (".svg", ".png", ".html", ".json")
 
 
 def view(
@@ -116,45 +115,14 @@ def draw(
     from saccade.trace.terminal import heatmap
 
     at, which = (None if number is None else number - 1 for number in (layer, head))
-    first, title = traces[0], traces[0].target.text
-    for each in first.apart(at, kind=kind):
-        stdout.print(heatmap(first, each, which, kind=kind))
-
-    def picture() -> str:
-        from saccade.trace.grid import head_grid
-        from saccade.trace.overlay import overlay
-        from saccade.trace.svg import svg
-
-        if grid:
-            return head_grid(first, kind=kind, title=title)
-        if (kind or first.main) == "image":
-            return overlay(first, title=title)
-        return svg(first, at, which, kind=kind, title=title)
-
-    for path in outputs:
-        match path.suffix.lower():
-            case ".json":
-                save_all(traces, path)
-            case ".html":
-                from saccade.trace.page import page
-
-                path.write_text(page(traces, title=title), encoding="utf-8")
-            case ".svg":
-                path.write_text(picture(), encoding="utf-8")
-            case ".png":
-                path.write_bytes(_rendered(picture()))
-
-
-def _rendered(picture: str) -> bytes:
-    """As PNG, with a note on the scripts that no font of this machine has."""
-    from saccade.trace.png import png
-
-    with warnings.catch_warnings(record=True) as lacking:
+    for chosen in traces[0].apart(at, kind=kind):
+        stdout.print(heatmap(traces[0], chosen, which, kind=kind))
+    with warnings.catch_warnings(record=True) as lacking:  # scripts that no font of this machine has
         warnings.simplefilter("always")
-        drawn = png(picture)
-    for each in lacking:
-        note(str(each.message))
-    return drawn
+        for path in outputs:
+            saccade.draw(traces, path, layer=at, head=which, kind=kind, grid=grid)
+    for warning in lacking:
+        note(str(warning.message))
 
 
 def _traces(
