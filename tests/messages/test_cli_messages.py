@@ -179,9 +179,39 @@ def test_a_directory_that_is_no_model(saccade, tmp_path: Path):
 def test_a_run_without_a_model_yet(saccade, run: Path):
     shutil.rmtree(run / "model")
     assert message(saccade("translate", "--model", run)) == (
-        f"The run in {run} has no model yet: `saccade train` writes the first one after the first validation. Let it "
-        "train longer, or lower training.validate_every."
+        f"The run in {run} has no model yet: the first is saved at update 6. Let it train longer, or lower "
+        "training.validate_every."
     )
+
+
+def test_the_directory_around_a_run(saccade, trained: Path):
+    assert message(saccade("translate", "--model", trained)).endswith(f"Did you mean {trained / 'run'}?")
+
+
+def test_a_text_in_place_of_a_file(saccade, trained: Path):
+    told = message(saccade("translate", "--model", trained / "run", "You need it."))
+    assert "echo 'You need it.' | saccade translate" in told
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"PK\x03\x04\x14\x00word/document.xml", "a ZIP archive, such as a Word or Excel document"),
+        (b"%PDF-1.7\n", "a PDF document"),
+        (b"<!DOCTYPE html>\n<html>", "an HTML page"),
+        (b'\xef\xbb\xbf<?xml version="1.0"?>\n<tmx version="1.4">', "a translation memory (TMX)"),
+        (b'<?xml version="1.0"?>\n<xliff>', "an XML file"),
+    ],
+)
+def test_what_is_not_a_file_of_lines_is_named(content: bytes, what: str, saccade, trained: Path, tmp_path: Path):
+    (tmp_path / "in").write_bytes(content)
+    told = message(saccade("translate", "--model", trained / "run", tmp_path / "in"))
+    assert told.startswith(f"{tmp_path / 'in'} must be a file of lines, but it is {what}.")
+
+
+def test_lines_of_an_old_mac(saccade, trained: Path, tmp_path: Path):
+    (tmp_path / "in").write_bytes(b"fox dog\rdog fox\rcat cat\r")
+    assert "they end in CR alone" in message(saccade("translate", "--model", trained / "run", tmp_path / "in"))
 
 
 def test_a_model_of_a_newer_format(saccade, model: Path):
