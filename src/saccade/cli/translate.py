@@ -91,9 +91,7 @@ def translate(
         check_output(output)
     for path in files or ():
         if " " in str(path) and not path.exists():
-            raise DataError(
-                f"FILE must be a file of lines, but there is no {path}. For a text: echo '…' | saccade translate"
-            )
+            raise DataError(f"There is no file {path}. To translate a text: echo '{path}' | saccade translate …")
         check_readable(path)
     wording = None
     if glossary is not None:
