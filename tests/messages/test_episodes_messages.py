@@ -68,7 +68,7 @@ def test_a_memory_that_is_too_small():
     import numpy as np
 
     from saccade.tasks.memory.episodes import draw
-    from saccade.tasks.memory.model_settings import TuringSettings
+    from saccade.tasks.memory.settings import TuringSettings
     from saccade.tasks.memory.settings import CopySettings
     from saccade.tasks.memory.turing import Turing
 

@@ -14,17 +14,14 @@ from saccade.nn.capture import AttentionModule, capture
 from saccade.nn.feature_maps import MapAttention
 from saccade.search.settings import SearchSettings
 from saccade.tasks.facets import facets
-from saccade.tasks.facets.model_settings import MultiDimensionalSettings
-from saccade.tasks.facets.settings import FacetsSettings
+from saccade.tasks.facets.settings import FacetsSettings, MultiDimensionalSettings
 from saccade.tasks.facets.task import FacetsTask
 from saccade.tasks.generated import GeneratedTask
 from saccade.tasks.glyphs import glyphs
-from saccade.tasks.glyphs.model_settings import FeatureMapSettings
-from saccade.tasks.glyphs.settings import GlyphsSettings
+from saccade.tasks.glyphs.settings import FeatureMapSettings, GlyphsSettings
 from saccade.tasks.glyphs.task import GlyphsTask
 from saccade.tasks.scenes import scenes
-from saccade.tasks.scenes.model_settings import CoAttentionSettings
-from saccade.tasks.scenes.settings import ScenesSettings
+from saccade.tasks.scenes.settings import CoAttentionSettings, ScenesSettings
 from saccade.tasks.scenes.task import ScenesTask
 
 SEARCH = SearchSettings()

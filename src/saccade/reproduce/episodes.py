@@ -14,8 +14,7 @@ from saccade.reproduce.finding import spread
 from saccade.tasks.memory.episodes import draw
 from saccade.tasks.memory.loss import Answers, figures
 from saccade.tasks.memory.lstm import Lstm
-from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
-from saccade.tasks.memory.settings import EpisodesSettings, num_inputs, num_outputs
+from saccade.tasks.memory.settings import EpisodesSettings, LstmSettings, TuringSettings, num_inputs, num_outputs
 from saccade.tasks.memory.turing import Turing
 
 NUM_TESTED = 200

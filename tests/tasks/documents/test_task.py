@@ -18,8 +18,7 @@ from saccade.search.settings import SearchSettings
 from saccade.tasks.documents import documents
 from saccade.tasks.documents.documents import FIRST_CLASS, MARKER, Documents
 from saccade.tasks.documents.model import Hierarchical
-from saccade.tasks.documents.model_settings import HierarchicalSettings
-from saccade.tasks.documents.settings import DocumentsSettings
+from saccade.tasks.documents.settings import DocumentsSettings, HierarchicalSettings
 from saccade.tasks.documents.task import DocumentsTask
 
 TASK = DocumentsSettings(batch=16, min_sentences=2, max_sentences=5, num_words=6)

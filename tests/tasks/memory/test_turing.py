@@ -14,8 +14,14 @@ from saccade.nn.capture import capture
 from saccade.tasks.memory.episodes import Episodes, collate, copy_of, draw, episode
 from saccade.tasks.memory.loss import answer_loss, bits_per_sequence, exact
 from saccade.tasks.memory.lstm import Lstm
-from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
-from saccade.tasks.memory.settings import CopySettings, RecallSettings, num_inputs, num_outputs
+from saccade.tasks.memory.settings import (
+    CopySettings,
+    LstmSettings,
+    RecallSettings,
+    TuringSettings,
+    num_inputs,
+    num_outputs,
+)
 from saccade.tasks.memory.turing import Turing
 from saccade.training.checkpoint import parameters
 

@@ -23,7 +23,7 @@ from saccade.nn.scores import Additive
 from saccade.nn.transformer import DecoderLayer, LayerShape
 from saccade.protocol import Learned
 from saccade.tasks.captioning.batch import CaptionBatch, Images
-from saccade.tasks.captioning.model_settings import CaptionerSettings
+from saccade.tasks.captioning.settings import CaptionerSettings
 
 TOGETHER = 16
 """Captions whose padding ends together. They are learned from the longest to the shortest, so that the decoder goes on

@@ -8,7 +8,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from saccade.nn.dropout import Dropout
 from saccade.nn.hierarchical import LearnedQuery
 from saccade.tasks.documents.documents import Documents
-from saccade.tasks.documents.model_settings import HierarchicalSettings
+from saccade.tasks.documents.settings import HierarchicalSettings
 
 
 class Hierarchical(nn.Module):

@@ -9,8 +9,7 @@ from saccade.nn.mode import evaluating
 from saccade.tasks.documents import documents
 from saccade.tasks.documents.documents import Documents
 from saccade.tasks.documents.model import Hierarchical
-from saccade.tasks.documents.model_settings import HierarchicalSettings
-from saccade.tasks.documents.settings import DocumentsSettings
+from saccade.tasks.documents.settings import DocumentsSettings, HierarchicalSettings
 from saccade.tasks.generated import TEST, GeneratedTask, classification_loss
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
 

@@ -8,7 +8,7 @@ from torch.nn.functional import elu
 from saccade.nn.hierarchical import LearnedQuery
 from saccade.nn.multidimensional import FusionGate, SourceToToken, TokenToToken
 from saccade.tasks.facets.facets import Facets
-from saccade.tasks.facets.model_settings import MultiDimensionalSettings
+from saccade.tasks.facets.settings import MultiDimensionalSettings
 
 
 class MultiDimensional(nn.Module):

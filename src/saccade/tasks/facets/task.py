@@ -8,8 +8,7 @@ from saccade.nn.mode import evaluating
 from saccade.tasks.facets import facets
 from saccade.tasks.facets.facets import Facets
 from saccade.tasks.facets.model import MultiDimensional
-from saccade.tasks.facets.model_settings import MultiDimensionalSettings
-from saccade.tasks.facets.settings import FacetsSettings
+from saccade.tasks.facets.settings import FacetsSettings, MultiDimensionalSettings
 from saccade.tasks.generated import TEST, GeneratedTask
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
 

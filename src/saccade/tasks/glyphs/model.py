@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from saccade.nn.feature_maps import MapAttention
 from saccade.tasks.glyphs.glyphs import Glyphs
-from saccade.tasks.glyphs.model_settings import FeatureMapSettings
+from saccade.tasks.glyphs.settings import FeatureMapSettings
 
 
 class FeatureMap(nn.Module):

@@ -12,8 +12,7 @@ from saccade.tasks.generated import TEST, GeneratedTask
 from saccade.tasks.glyphs import glyphs
 from saccade.tasks.glyphs.glyphs import Glyphs
 from saccade.tasks.glyphs.model import FeatureMap
-from saccade.tasks.glyphs.model_settings import FeatureMapSettings
-from saccade.tasks.glyphs.settings import GlyphsSettings
+from saccade.tasks.glyphs.settings import FeatureMapSettings, GlyphsSettings
 from saccade.trace.bitmap import blend, image_address
 from saccade.trace.trace import AttentionTrace, Layer, Picture, Tokens
 

@@ -4,7 +4,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from saccade.tasks.memory.episodes import Episodes
-from saccade.tasks.memory.model_settings import LstmSettings
+from saccade.tasks.memory.settings import LstmSettings
 
 
 class Lstm(nn.Module):

@@ -15,10 +15,11 @@ from saccade.tasks.memory import episodes
 from saccade.tasks.memory.episodes import Episode, Episodes
 from saccade.tasks.memory.loss import answer_loss, exact, figures
 from saccade.tasks.memory.lstm import Lstm
-from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
 from saccade.tasks.memory.settings import (
     CopySettings,
     EpisodesSettings,
+    LstmSettings,
+    TuringSettings,
     num_inputs,
     num_outputs,
     num_remembered,

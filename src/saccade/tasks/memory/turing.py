@@ -8,7 +8,7 @@ from saccade.errors import DataError
 from saccade.nn.addressing import Addressing
 from saccade.nn.turing import FeedForwardController, LstmController, TuringMachine, Writing
 from saccade.tasks.memory.episodes import Episodes
-from saccade.tasks.memory.model_settings import TuringSettings
+from saccade.tasks.memory.settings import TuringSettings
 
 
 class Turing(nn.Module):

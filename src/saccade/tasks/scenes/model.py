@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from saccade.nn.coattention import AlternatingCoAttention, CoAttended, ParallelCoAttention
 from saccade.nn.hierarchical import LearnedQuery
-from saccade.tasks.scenes.model_settings import CoAttentionSettings
 from saccade.tasks.scenes.scenes import Scenes
+from saccade.tasks.scenes.settings import CoAttentionSettings
 
 
 class CoAttentionModel(nn.Module):

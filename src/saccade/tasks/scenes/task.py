@@ -9,9 +9,8 @@ from saccade.nn.mode import evaluating
 from saccade.tasks.generated import TEST, GeneratedTask, classification_loss
 from saccade.tasks.scenes import scenes
 from saccade.tasks.scenes.model import CoAttentionModel
-from saccade.tasks.scenes.model_settings import CoAttentionSettings
 from saccade.tasks.scenes.scenes import Scenes
-from saccade.tasks.scenes.settings import ScenesSettings
+from saccade.tasks.scenes.settings import CoAttentionSettings, ScenesSettings
 from saccade.trace.trace import AttentionTrace, Layer, Picture, Tokens
 
 
