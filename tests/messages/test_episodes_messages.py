@@ -68,8 +68,7 @@ def test_a_memory_that_is_too_small():
     import numpy as np
 
     from saccade.tasks.memory.episodes import draw
-    from saccade.tasks.memory.settings import TuringSettings
-    from saccade.tasks.memory.settings import CopySettings
+    from saccade.tasks.memory.settings import CopySettings, TuringSettings
     from saccade.tasks.memory.turing import Turing
 
     task = CopySettings(bits=2, longest=40)

@@ -12,13 +12,13 @@ from torch.nn.functional import pad
 from saccade.models.encoder_decoder import State, Writer, embedding_table
 from saccade.models.transformer import TransformerState, nothing_like
 from saccade.nn.attention import Attention, Memory
-from saccade.nn.captions import CaptionState, Looks, MeanVector, ShowAttendTell
+from saccade.nn.captions import CaptionState, MeanVector, ShowAttendTell
 from saccade.nn.capture import active_capture
 from saccade.nn.dropout import Dropout
 from saccade.nn.hard import HardAttention
 from saccade.nn.images import Blind, Features, GivesGrid, ResidualEncoder
 from saccade.nn.positions import Positions
-from saccade.nn.recurrent import RecurrentShape
+from saccade.nn.recurrent import Reader, RecurrentShape
 from saccade.nn.scores import Additive
 from saccade.nn.transformer import DecoderLayer, LayerShape
 from saccade.protocol import Learned
@@ -202,7 +202,7 @@ def _encoder(settings: CaptionerSettings, depth: int) -> GivesGrid:
             return Blind(settings.d_model)
 
 
-def _reader(settings: CaptionerSettings, d_image: int) -> Looks:
+def _reader(settings: CaptionerSettings, d_image: int) -> Reader:
     """What the decoder reads the image with."""
     score = Additive(settings.d_model, d_image, settings.d_model)
     match settings.attention:

@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from saccade.data.batch import OnDevice
 from saccade.tasks.memory.settings import (
     CopySettings,
     EpisodesSettings,
@@ -31,7 +32,7 @@ Numbers = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Episodes:
+class Episodes(OnDevice):
     """Episodes side by side, padded at their ends to the longest."""
 
     inputs: Float[Tensor, "batch steps d_input"]
@@ -49,16 +50,6 @@ class Episodes:
     def num_targets(self) -> int:
         """Bits that are to be said."""
         return int(self.target_mask.sum()) * self.targets.shape[-1]
-
-    def to(self, device: torch.device) -> "Episodes":
-        """The same on another device."""
-        return replace(
-            self,
-            inputs=self.inputs.to(device),
-            targets=self.targets.to(device),
-            target_mask=self.target_mask.to(device),
-            mask=self.mask.to(device),
-        )
 
 
 @dataclass(frozen=True, slots=True)
