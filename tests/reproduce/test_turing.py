@@ -7,8 +7,7 @@ import pytest
 
 from saccade.reproduce import episodes, recall, turing
 from saccade.reproduce.episodes import Contestant
-from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
-from saccade.tasks.memory.settings import CopySettings, RecallSettings
+from saccade.tasks.memory.settings import CopySettings, LstmSettings, RecallSettings, TuringSettings
 
 SMALL = TuringSettings(d_controller=6, rows=24, d_row=4)
 

@@ -14,11 +14,10 @@ from saccade.nn import dropout
 from saccade.reproduce.finding import Advanced, Finding, spread
 from saccade.search.settings import SearchSettings
 from saccade.tasks.captioning.digits import SceneBatch
-from saccade.tasks.captioning.digits_settings import DigitsSettings
 from saccade.tasks.captioning.digits_task import DigitsLesson
 from saccade.tasks.captioning.loss import CaptionLearner
 from saccade.tasks.captioning.model import AnyCaptioner
-from saccade.tasks.captioning.model_settings import CaptionerSettings
+from saccade.tasks.captioning.settings import CaptionerSettings, DigitsSettings
 from saccade.tasks.generated import TRAIN
 from saccade.training.schedule import linear
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from saccade.reproduce import taught
 from saccade.reproduce.finding import Advanced, Finding
 from saccade.search.settings import SearchSettings
-from saccade.tasks.scenes.model_settings import CoAttentionSettings
-from saccade.tasks.scenes.settings import ScenesSettings
+from saccade.tasks.scenes.settings import CoAttentionSettings, ScenesSettings
 from saccade.tasks.scenes.task import ScenesLesson
 
 CLAIM = (

@@ -13,10 +13,8 @@ from torch.nn.utils import clip_grad_norm_
 from saccade.reproduce.finding import spread
 from saccade.tasks.memory.episodes import draw
 from saccade.tasks.memory.loss import Answers, figures
-from saccade.tasks.memory.lstm import Lstm
-from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
-from saccade.tasks.memory.settings import EpisodesSettings, num_inputs, num_outputs
-from saccade.tasks.memory.turing import Turing
+from saccade.tasks.memory.model import Lstm, Turing
+from saccade.tasks.memory.settings import EpisodesSettings, LstmSettings, TuringSettings
 
 NUM_TESTED = 200
 """Episodes of each size."""
@@ -61,7 +59,7 @@ def learn(
 
 def build(settings: TuringSettings | LstmSettings, task: EpisodesSettings) -> nn.Module:
     """A new model of the sizes that a task needs."""
-    sizes = num_inputs(task), num_outputs(task)
+    sizes = task.num_inputs, task.num_outputs
     return Turing(settings, *sizes) if isinstance(settings, TuringSettings) else Lstm(settings, *sizes)
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from saccade.reproduce import taught
 from saccade.reproduce.finding import Advanced, Finding
 from saccade.search.settings import SearchSettings
-from saccade.tasks.facets.model_settings import MultiDimensionalSettings
-from saccade.tasks.facets.settings import FacetsSettings
+from saccade.tasks.facets.settings import FacetsSettings, MultiDimensionalSettings
 from saccade.tasks.facets.task import FacetsLesson
 
 CLAIM = (

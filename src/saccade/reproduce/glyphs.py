@@ -6,8 +6,7 @@ from pathlib import Path
 from saccade.reproduce import taught
 from saccade.reproduce.finding import Advanced, Finding
 from saccade.search.settings import SearchSettings
-from saccade.tasks.glyphs.model_settings import FeatureMapSettings
-from saccade.tasks.glyphs.settings import GlyphsSettings
+from saccade.tasks.glyphs.settings import FeatureMapSettings, GlyphsSettings
 from saccade.tasks.glyphs.task import GlyphsLesson
 
 CLAIM = (

@@ -6,8 +6,7 @@ from pathlib import Path
 from saccade.reproduce import taught
 from saccade.reproduce.finding import Advanced, Finding
 from saccade.search.settings import SearchSettings
-from saccade.tasks.documents.model_settings import HierarchicalSettings
-from saccade.tasks.documents.settings import DocumentsSettings
+from saccade.tasks.documents.settings import DocumentsSettings, HierarchicalSettings
 from saccade.tasks.documents.task import DocumentsLesson
 
 CLAIM = (

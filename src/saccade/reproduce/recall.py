@@ -9,8 +9,7 @@ from typing import Any
 from saccade.reproduce import turing
 from saccade.reproduce.episodes import Contestant, learn, measure, over_seeds
 from saccade.reproduce.finding import Advanced, Finding
-from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
-from saccade.tasks.memory.settings import RecallSettings
+from saccade.tasks.memory.settings import LstmSettings, RecallSettings, TuringSettings
 
 CLAIM = (
     "A Neural Turing Machine learns associative recall, and keeps it beyond the number of items it was trained on; an "

@@ -8,8 +8,7 @@ from typing import Any
 
 from saccade.reproduce.episodes import Contestant, learn, measure, over_seeds, told
 from saccade.reproduce.finding import Advanced, Finding
-from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
-from saccade.tasks.memory.settings import CopySettings
+from saccade.tasks.memory.settings import CopySettings, LstmSettings, TuringSettings
 
 CLAIM = (
     "A Neural Turing Machine that has learned to copy goes on to copy sequences longer than any it was trained on, "

@@ -11,8 +11,7 @@ from safetensors.numpy import load_file
 
 from saccade.data.sampler import Position
 from saccade.search.settings import SearchSettings
-from saccade.tasks.pointing.model_settings import PointerSettings
-from saccade.tasks.pointing.settings import PointsSettings
+from saccade.tasks.pointing.settings import PointerSettings, PointsSettings
 from saccade.tasks.pointing.task import PointingTask
 
 TASKS = ["sort", "hull", "tour"]

@@ -14,11 +14,10 @@ from saccade.nn.mode import evaluating
 from saccade.search.settings import SearchSettings
 from saccade.tasks.captioning import digits
 from saccade.tasks.captioning.digits import SPLITS, SceneBatch
-from saccade.tasks.captioning.digits_settings import DigitsSettings
 from saccade.tasks.captioning.engine import CaptionEngine
 from saccade.tasks.captioning.loss import CaptionLoss
 from saccade.tasks.captioning.model import AnyCaptioner, captioner
-from saccade.tasks.captioning.model_settings import CaptionerSettings
+from saccade.tasks.captioning.settings import CaptionerSettings, DigitsSettings
 from saccade.tasks.generated import TEST, TRAIN, GeneratedTask
 from saccade.text.tokenizer import EOS, SPECIALS
 from saccade.trace.bitmap import blend, image_address

@@ -13,10 +13,9 @@ from saccade.tasks.generated import TEST, GeneratedTask
 from saccade.tasks.pointing.engine import PointerEngine, label
 from saccade.tasks.pointing.geometry import Points, need_enough
 from saccade.tasks.pointing.model import PointerNetwork
-from saccade.tasks.pointing.model_settings import PointerSettings
 from saccade.tasks.pointing.points import D_INPUT, PointBatch, draw, point_batch, solve
 from saccade.tasks.pointing.scores import exact_match, hull_scores, tour_scores
-from saccade.tasks.pointing.settings import PointsSettings
+from saccade.tasks.pointing.settings import PointerSettings, PointsSettings
 from saccade.trace.trace import AttentionTrace
 
 NUM_TESTED = 500
