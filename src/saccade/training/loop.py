@@ -173,9 +173,7 @@ class Training(Updates):
 
     def _keep_as_best(self, validation: Validation, values: checkpoint.Arrays, origin: str) -> None:
         self.progress = replace(
-            self.progress,
-            best=validation.worth(self.settings.best_by),
-            best_update=validation.update,
+            self.progress, best=validation.worth(self.settings.best_by), best_update=validation.update
         )
         story = (
             f"Parameters of {origin}, after {self.progress.seconds / 60:.1f} minutes of training on "
