@@ -19,8 +19,7 @@ def train(
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run",
-            help="Check settings and data, count parameters, estimate memory and time; train nothing.",
+            "--dry-run", help="Check settings and data, count parameters, estimate memory and time; train nothing."
         ),
     ] = False,
 ) -> None:

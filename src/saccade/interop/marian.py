@@ -199,11 +199,7 @@ def _tensors(
     names = {
         "shared": {"target": files.SHARED},
         "tied": {"target": files.EMBEDDING["decoder"], "source": files.EMBEDDING["encoder"]},
-        "separate": {
-            "target": files.EMBEDDING["decoder"],
-            "source": files.EMBEDDING["encoder"],
-            "output": files.HEAD,
-        },
+        "separate": {"target": files.EMBEDDING["decoder"], "source": files.EMBEDDING["encoder"], "output": files.HEAD},
     }
     for side, name in names[settings.embeddings].items():
         yield name, parameters[f"{side}_embedding.weight"].astype(np.float32)
