@@ -97,10 +97,7 @@ def starter_recipe(
     target_language: str | None = None,
     minutes: float = 60,
 ) -> tuple[str, Plan]:
-    """The text of a recipe that will lie in `directory`, and what it was sized to.
-
-    Give `source` and `target`, or `file` (TSV). Languages that are not given are taken from the names of the files.
-    """
+    """The text of a recipe for `directory`, sized to `source` and `target` or a TSV `file`, and its plan."""
     try:
         corpus = CorpusSettings(source=source, target=target, file=file)
     except ValueError as error:
@@ -137,10 +134,7 @@ def _num_covering(characters: Counter[str]) -> int:
 
 
 def measure_speed(seconds: float = 0.3) -> float:
-    """Floating-point operations a second of all cores, by the median of many products too small for several threads.
-
-    The median leaves out what other programs take meanwhile.
-    """
+    """Floating-point operations a second of all cores: the median of many small products, which ignores other load."""
     matrix, times, end = np.ones((64, 64), np.float32), [], time.perf_counter() + seconds
     while (start := time.perf_counter()) < end:
         matrix @ matrix

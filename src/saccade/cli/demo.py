@@ -24,9 +24,7 @@ RECIPE = (files("saccade") / "demo" / "recipe.toml").read_text(encoding="utf-8")
 
 
 def demo(
-    directory: Annotated[Path, typer.Option("--directory", "-d", help="Where data, run and model go.")] = Path(
-        "runs/demo"
-    ),
+    directory: Annotated[Path, typer.Option("--directory", "-d", help="Where everything goes.")] = Path("runs/demo"),
 ) -> None:
     """Train a small Transformer on dates in five languages, score it, translate with it and show its attention.
 
