@@ -15,7 +15,7 @@ import typer
 from rich.progress import TaskID
 
 from saccade.cli.console import bar, note, print_result
-from saccade.cli.options import argument
+from saccade.cli.options import argument, option
 from saccade.errors import DataError, MissingDependency, OutputExists, SaccadeError, need_torch
 from saccade.reproduce.claims import CLAIMS, NEEDS
 
@@ -29,17 +29,12 @@ def reproduce(
     directory: Annotated[
         Path, typer.Option("--directory", "-d", help="Where the findings go, each into a directory of its name.")
     ] = Path("runs/reproduce"),
-    seeds: Annotated[
-        int | None, typer.Option("--seeds", min=1, help="How many times, each from another seed.", show_default="3")
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Little training and one seed: to see it run, not to judge.")
-    ] = False,
+    seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="How many seeds.", show_default="3")] = None,
+    quick: Annotated[bool, option("--quick", help="Little training, one seed: to see it run, not to judge.")] = False,
     processes: Annotated[
-        int | None,
-        typer.Option("--processes", "-p", min=1, help="With `all`: how many at a time.", show_default="cores"),
+        int | None, typer.Option("--processes", "-p", min=1, help="How many at a time.", show_default="cores")
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Name the claims and exit.")] = False,
+    listed: Annotated[bool, option("--list", help="Name the claims and exit.")] = False,
 ) -> None:
     """Run the experiment behind a paper's claim, and say whether it holds here.
 
@@ -72,9 +67,8 @@ def reproduce(
         _run_side_by_side(list(_to_be_run(directory)), words, processes or os.cpu_count() or 1)
         return
     if (directory / claim / "finding.json").exists():
-        raise OutputExists(
-            f"{directory / claim} has a finding already. Remove it or name another --directory; nothing was run."
-        )
+        refusal = "has a finding already. Remove it or name another --directory; nothing was run."
+        raise OutputExists(f"{directory / claim} {refusal}")
     _run(claim, directory / claim, range(1, 1 + number), quick=quick)
 
 
