@@ -18,9 +18,6 @@ from saccade.trace.file import load_all
 from saccade.trace.trace import AttentionTrace, Kind
 from saccade.trace.words import words as in_words
 
-if TYPE_CHECKING:
-    pass
-
 
 def view(
     text: Annotated[str | None, argument(metavar="TEXT", help="What to translate.")] = None,
