@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from saccade.nn.axes import HeadWeights, Keys
 from saccade.nn.capture import AttentionModule, active_capture
 from saccade.nn.layers import init_xavier
 from saccade.nn.normalise import masked_softmax
@@ -24,10 +25,8 @@ LARGEST = 20.0
 
 
 def content(
-    wanted: Float[Tensor, "batch heads d_key"],
-    memory: Float[Tensor, "batch key d_key"],
-    sharpness: Float[Tensor, "batch heads 1"],
-) -> Float[Tensor, "batch heads key"]:
+    wanted: Float[Tensor, "batch heads d_key"], memory: Keys, sharpness: Float[Tensor, "batch heads 1"]
+) -> HeadWeights:
     """softmax(β cos(k, M)) (eq. 5–6). A row of zeros has no direction: its cosine is 0, and it gets no gradient."""
     return masked_softmax(sharpness * (unit(wanted) @ unit(memory).mT), None)
 
@@ -69,11 +68,8 @@ class Parts(NamedTuple):
 
 
 def address(
-    outputs: Float[Tensor, "batch heads d_outputs"],
-    memory: Float[Tensor, "batch key d_key"],
-    previous: Float[Tensor, "batch heads key"],
-    parts: Parts,
-) -> Float[Tensor, "batch heads key"]:
+    outputs: Float[Tensor, "batch heads d_outputs"], memory: Keys, previous: HeadWeights, parts: Parts
+) -> HeadWeights:
     """What a controller says to its heads, and where they look then (Figure 2): the readable twin."""
     wanted, sharpness, gate, shifts, gamma = torch.split(outputs.clamp(-LARGEST, LARGEST), parts.sizes, dim=-1)
     weights = content(wanted, memory, softplus(sharpness))
@@ -87,11 +83,8 @@ def address(
 
 
 def address_fused(
-    outputs: Float[Tensor, "batch heads d_outputs"],
-    memory: Float[Tensor, "batch key d_key"],
-    previous: Float[Tensor, "batch heads key"],
-    parts: Parts,
-) -> Float[Tensor, "batch heads key"]:
+    outputs: Float[Tensor, "batch heads d_outputs"], memory: Keys, previous: HeadWeights, parts: Parts
+) -> HeadWeights:
     """`address` with its gradients by hand: a third of the operations, which is what a small machine's step costs."""
     weights: Tensor = _Addressed.apply(outputs, memory, previous, parts)  # type: ignore[no-untyped-call]
     return weights
@@ -123,11 +116,8 @@ class Addressing(AttentionModule):
         init_xavier(self.of_controller)
 
     def forward(
-        self,
-        controller: Float[Tensor, "batch d_controller"],
-        memory: Float[Tensor, "batch key d_key"],
-        previous: Float[Tensor, "batch heads key"],
-    ) -> Float[Tensor, "batch heads key"]:
+        self, controller: Float[Tensor, "batch d_controller"], memory: Keys, previous: HeadWeights
+    ) -> HeadWeights:
         """Where the controller wants each head to look, given where it looked before."""
         outputs = self.of_controller(controller).unflatten(-1, (self.num_heads, -1))
         weights = address_fused(outputs, memory, previous, self.parts)

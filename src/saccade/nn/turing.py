@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from saccade.nn.addressing import LARGEST, Addressing
+from saccade.nn.axes import HeadWeights, Keys
 from saccade.nn.layers import init_xavier
 
 BLANK = 1e-6
@@ -20,8 +21,8 @@ BLANK = 1e-6
 class MachineState:
     """A machine between two steps."""
 
-    memory: Float[Tensor, "batch key d_key"]
-    reading: Float[Tensor, "batch heads key"]
+    memory: Keys
+    reading: HeadWeights
     """The weights of the heads that read."""
     writing: Float[Tensor, "batch write_heads key"]
     """The weights of the heads that write."""
@@ -83,11 +84,8 @@ class Writing(nn.Module):
         init_xavier(self.of_controller)
 
     def forward(
-        self,
-        controller: Float[Tensor, "batch d_controller"],
-        memory: Float[Tensor, "batch key d_key"],
-        previous: Float[Tensor, "batch heads key"],
-    ) -> tuple[Float[Tensor, "batch key d_key"], Float[Tensor, "batch heads key"]]:
+        self, controller: Float[Tensor, "batch d_controller"], memory: Keys, previous: HeadWeights
+    ) -> tuple[Keys, HeadWeights]:
         """The memory after it, and where was written."""
         weights = self.addressing(controller, memory, previous)
         outputs = self.of_controller(controller).clamp(-LARGEST, LARGEST)
@@ -96,11 +94,11 @@ class Writing(nn.Module):
 
 
 def write(
-    memory: Float[Tensor, "batch key d_key"],
-    weights: Float[Tensor, "batch heads key"],
+    memory: Keys,
+    weights: HeadWeights,
     erased: Float[Tensor, "batch heads d_key"],
     added: Float[Tensor, "batch heads d_key"],
-) -> Float[Tensor, "batch key d_key"]:
+) -> Keys:
     """M(1 - we) + wa (eq. 3–4): every head erases before any adds, so that their order does not matter."""
     kept = memory
     for weight, erase in zip(weights.unbind(dim=1), erased.unbind(dim=1), strict=True):

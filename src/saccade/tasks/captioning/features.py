@@ -47,12 +47,6 @@ class Features:
         self.grids = grids
         self.place = {name: place for place, name in enumerate(names)}
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Rows, columns, and features of a cell."""
-        rows, columns, features = self.grids.shape[1:]
-        return rows, columns, features
-
     def of(self, names: Sequence[str]) -> NDArray[np.float32]:
         """The grids of these images."""
         return self.grids[[self.place[name] for name in names]].astype(np.float32)
@@ -71,12 +65,8 @@ def features(
     wanted = Description(tuple(image.name for image in images), size, network)
     if len(set(wanted.images)) < len(images):
         raise DataError("The images of one folder must have different names, but two are the same. Rename one.")
-    found = _described(path)
-    if (
-        found is None
-        or replace(found, images=()) != replace(wanted, images=())
-        or set(wanted.images) - set(found.images)
-    ):
+    known = _described(path)
+    if known is None or replace(known, images=wanted.images) != wanted or set(wanted.images) - set(known.images):
         _write(path, pixel_batches(images, size, BATCH), describes, wanted, advanced)
     return open_features(path)
 
