@@ -112,10 +112,7 @@ class Attention(AttentionModule):
         kind: Kind | None = None,
     ) -> None:
         super().__init__()
-        self.kind = kind
-        self.score = score
-        self.normalise = normalise
-        self.windows = windows
+        self.kind, self.score, self.normalise, self.windows = kind, score, normalise, windows
 
     def memory(self, states: KeyStates, mask: Mask | None = None) -> Memory:
         """What these states offer to be attended to: keys prepared once, and they themselves to be read."""
@@ -123,13 +120,12 @@ class Attention(AttentionModule):
 
     def forward(self, query: Query, memory: Memory, start: int = 0) -> Read:
         """Ask the memory. The first query stands at position `start` of the target, which windows may want to know."""
-        if captured := active_capture():
-            context, weights = self.attend(query, memory, start)
-            captured.record(self, weights[:, None])  # one head
-            return Read(context, weights=weights)
-        if isinstance(self.score, InnerProduct) and self.normalise is masked_softmax and self.windows is None:
+        captured, is_plain = active_capture(), self.normalise is masked_softmax and self.windows is None
+        if is_plain and isinstance(self.score, InnerProduct) and not captured:
             return Read(self._fused(self.score, query, memory))
         context, weights = self.attend(query, memory, start)
+        if captured:
+            captured.record(self, weights[:, None])  # one head
         return Read(context, weights=weights)
 
     def attend(self, query: Query, memory: Memory, start: int = 0) -> Attended:

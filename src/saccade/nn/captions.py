@@ -14,6 +14,8 @@ from saccade.nn.layers import init_xavier
 from saccade.nn.masks import mean_of
 from saccade.nn.recurrent import Decoded, OneVector, Reader, Recurrence, RecurrentShape, RecurrentState, joined
 
+Hidden = Float[Tensor, "batch d_model"]
+
 
 @dataclass(frozen=True, slots=True)
 class CaptionState:
@@ -94,12 +96,8 @@ class Stepping:
         self.of_context, self.of_hidden = of_input[:, d_known:].t(), of_hidden.t()
 
     def __call__(
-        self,
-        position: int,
-        context: Float[Tensor, "batch d_image"],
-        hidden: Float[Tensor, "batch d_model"],
-        cell: Float[Tensor, "batch d_model"],
-    ) -> tuple[Float[Tensor, "batch d_model"], Float[Tensor, "batch d_model"]]:
+        self, position: int, context: Float[Tensor, "batch d_image"], hidden: Hidden, cell: Hidden
+    ) -> tuple[Hidden, Hidden]:
         """The next hidden state and cell."""
         gates = torch.addmm(self.of_known[position], context, self.of_context).addmm(hidden, self.of_hidden)
         into, keep, new, out = gates.chunk(4, dim=1)  # torch's order

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade import files
+from saccade.engines.engine import Advanced
 from saccade.errors import DataError
 from saccade.tasks.captioning.images import Pixels, pixel_batches
 
@@ -59,7 +60,7 @@ def features(
     *,
     size: int,
     network: str,
-    advanced: Callable[[int], None] = lambda _: None,
+    advanced: Advanced = lambda _: None,
 ) -> Features:
     """Open the features at `path` (an .npy file), computing them first unless those of all these images are there."""
     wanted = Description(tuple(image.name for image in images), size, network)
@@ -88,11 +89,7 @@ def open_features(path: Path) -> Features:
 
 
 def _write(
-    path: Path,
-    batches: Iterator[Pixels],
-    describes: Describes,
-    description: Description,
-    advanced: Callable[[int], None],
+    path: Path, batches: Iterator[Pixels], describes: Describes, description: Description, advanced: Advanced
 ) -> None:
     """Write the features in half precision, then their description."""
     path.parent.mkdir(parents=True, exist_ok=True)
