@@ -144,7 +144,6 @@ def test_efficientnet_is_read_from_safetensors(tmp_path: Path):
     with torch.inference_mode():
         expected = network((torch.from_numpy(pixels).permute(0, 3, 1, 2).float() - 127) / 128)
     np.testing.assert_allclose(grids, expected.numpy(), atol=1e-6)
-    assert loaded.classify(pixels).sum() == pytest.approx(1.0, abs=1e-4)
     assert len(loaded.checksum) == 64
 
 

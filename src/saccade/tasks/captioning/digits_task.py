@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from saccade.errors import DataError
 from saccade.nn.capture import capture
 from saccade.nn.mode import evaluating
 from saccade.search.settings import SearchSettings
@@ -18,7 +17,7 @@ from saccade.tasks.captioning.engine import CaptionEngine
 from saccade.tasks.captioning.loss import CaptionLoss
 from saccade.tasks.captioning.model import AnyCaptioner, captioner
 from saccade.tasks.captioning.settings import CaptionerSettings, DigitsSettings
-from saccade.tasks.generated import TEST, TRAIN, GeneratedTask
+from saccade.tasks.generated import TEST, TRAIN, GeneratedTask, read_number
 from saccade.text.tokenizer import EOS, SPECIALS
 from saccade.trace.bitmap import blend, image_address
 from saccade.trace.trace import AttentionTrace, Picture, Tokens
@@ -36,7 +35,6 @@ class DigitsTask(GeneratedTask[DigitsSettings, CaptionerSettings, SceneBatch]):
     measure = "sequence accuracy"
 
     def build(self) -> AnyCaptioner:
-        """A new model."""
         return captioner(self.model, digits.NUM_TOKENS, depth=1)
 
     def draw(self, random: np.random.Generator, count: int) -> SceneBatch:
@@ -73,11 +71,8 @@ class DigitsTask(GeneratedTask[DigitsSettings, CaptionerSettings, SceneBatch]):
 
     def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
         """Where in a scene was looked for each digit; a TEXT is the number of the scene."""
-        if text is not None and not (text.isascii() and text.isdecimal()):
-            raise DataError(f"A scene is asked for by its number, such as 7, not by {text!r}.")
-        batch = digits.scene_batch(
-            digits.scenes(self.task, np.random.default_rng((self.seed, TEST, int(text or 0))), 1, "test")
-        )
+        random = np.random.default_rng((self.seed, TEST, read_number(text)))
+        batch = digits.scene_batch(digits.scenes(self.task, random, 1, "test"))
         engine = CaptionEngine(cast(AnyCaptioner, model))
         (found,) = engine.describe(batch.images, GREEDY)
         (traced,) = engine.trace(batch.images, [found[0].ids])

@@ -134,11 +134,8 @@ class CaptionsRecipe(Recipe):
     """The sections of the recipe of photographs and their captions."""
 
     task: CaptionsSettings
-    """What is learned, and the data that shows it."""
     model: CaptionerSettings = field(default_factory=CaptionerSettings)
-    """What is trained."""
     training: CaptionsTrainingSettings = field(default_factory=CaptionsTrainingSettings)
-    """How it is trained."""
     search: Changeable[SearchSettings] = field(default_factory=SearchSettings)
     """How the finished model searches unless told otherwise."""
 
@@ -148,9 +145,7 @@ class DigitsRecipe(Recipe):
     """The sections of the recipe of scenes of digits."""
 
     task: DigitsSettings = field(default_factory=DigitsSettings)
-    """What is learned, and the data that shows it."""
     model: CaptionerSettings = field(default_factory=CaptionerSettings)
-    """What is trained."""
 
 
 RECIPES = (CaptionsRecipe, DigitsRecipe)

@@ -77,9 +77,7 @@ class PointingRecipe(Recipe):
     """The sections of the recipe of sorting, hulls and tours."""
 
     task: PointsSettings = field(default_factory=PointsSettings)
-    """What is learned, and the data that shows it."""
     model: PointerSettings = field(default_factory=PointerSettings)
-    """What is trained."""
     search: Changeable[SearchSettings] = field(default_factory=SearchSettings)
     """How the finished model searches unless told otherwise."""
 
