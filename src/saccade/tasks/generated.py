@@ -25,6 +25,13 @@ from saccade.training.task import Parameters, Validation
 
 TRAIN, VALID, TEST = range(3)
 """Streams of random numbers that never meet."""
+HELD_OUT_SEED = 1
+"""Of what models are validated, tested and shown on: the same whatever `training.seed` is, also for a loaded model."""
+
+
+def held_out(*stream: int) -> np.random.Generator:
+    """The random numbers of data that is not learned from."""
+    return np.random.default_rng((HELD_OUT_SEED, *stream))
 
 
 @runtime_checkable  # so that the shape checks of the tests can look at it
@@ -157,7 +164,10 @@ class GeneratedTask(ABC, Generic[TaskSettings, ModelSettings, Drawn]):
         save(path, description, None, parameters, card)
 
     def _batch(self, stream: int, number: int) -> Drawn:
-        return self.draw(np.random.default_rng((self.seed, stream, number)), self.task.batch)
+        return self.draw(self._random(stream, number), self.task.batch)
+
+    def _random(self, stream: int, number: int) -> np.random.Generator:
+        return np.random.default_rng((self.seed, stream, number)) if stream == TRAIN else held_out(stream, number)
 
     def _loss(self, model: nn.Module, batches: list[Drawn]) -> float:
         learner = self.learner(model)

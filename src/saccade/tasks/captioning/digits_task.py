@@ -19,7 +19,7 @@ from saccade.tasks.captioning.engine import CaptionEngine
 from saccade.tasks.captioning.loss import CaptionLoss
 from saccade.tasks.captioning.model import AnyCaptioner, captioner
 from saccade.tasks.captioning.model_settings import CaptionerSettings
-from saccade.tasks.generated import TEST, TRAIN, GeneratedTask
+from saccade.tasks.generated import TEST, TRAIN, GeneratedTask, held_out
 from saccade.text.tokenizer import EOS, SPECIALS
 from saccade.trace.bitmap import blend, image_address
 from saccade.trace.trace import AttentionTrace, Picture, Tokens
@@ -76,9 +76,7 @@ class DigitsTask(GeneratedTask[DigitsSettings, CaptionerSettings, SceneBatch]):
         """Where in a scene was looked for each digit; a TEXT is the number of the scene."""
         if text is not None and not (text.isascii() and text.isdecimal()):
             raise DataError(f"A scene is asked for by its number, such as 7, not by {text!r}.")
-        batch = digits.scene_batch(
-            digits.scenes(self.task, np.random.default_rng((self.seed, TEST, int(text or 0))), 1, "test")
-        )
+        batch = digits.scene_batch(digits.scenes(self.task, held_out(TEST, int(text or 0)), 1, "test"))
         engine = CaptionEngine(cast(AnyCaptioner, model))
         (found,) = engine.describe(batch.images, GREEDY)
         (traced,) = engine.trace(batch.images, [found[0].ids])
@@ -100,8 +98,7 @@ class DigitsTask(GeneratedTask[DigitsSettings, CaptionerSettings, SceneBatch]):
     def _batch(self, stream: int, number: int) -> SceneBatch:
         is_easy = stream == TRAIN and number < self.task.easy
         task = replace(self.task, digits=1, fewest=1, clutter=0, size=EASY) if is_easy else self.task
-        random = np.random.default_rng((self.seed, stream, number))
-        return digits.scene_batch(digits.scenes(task, random, task.batch, SPLITS[stream]))
+        return digits.scene_batch(digits.scenes(task, self._random(stream, number), task.batch, SPLITS[stream]))
 
 
 def mass(model: AnyCaptioner, batch: SceneBatch) -> float:

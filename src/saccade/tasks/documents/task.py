@@ -11,7 +11,7 @@ from saccade.tasks.documents.documents import Documents
 from saccade.tasks.documents.model import Hierarchical
 from saccade.tasks.documents.model_settings import HierarchicalSettings
 from saccade.tasks.documents.settings import DocumentsSettings
-from saccade.tasks.generated import TEST, GeneratedTask, classification_loss
+from saccade.tasks.generated import TEST, GeneratedTask, classification_loss, held_out
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
 
 
@@ -48,7 +48,7 @@ class DocumentsTask(GeneratedTask[DocumentsSettings, HierarchicalSettings, Docum
                 'Weights were asked for, but a model with pooling = "average" has none: all words count alike. '
                 'Train one with pooling = "attention".'
             )
-        batch = self.draw(np.random.default_rng((self.seed, TEST)), 1) if text is None else self._read(text)
+        batch = self.draw(held_out(TEST), 1) if text is None else self._read(text)
         with evaluating(model), capture(model) as captured:
             label = f"class{int(model(batch)[0].argmax())}"
         sentences, mask = self._sentences(batch), batch.mask[0].numpy()

@@ -10,7 +10,7 @@ from saccade.tasks.facets.facets import Facets
 from saccade.tasks.facets.model import MultiDimensional
 from saccade.tasks.facets.model_settings import MultiDimensionalSettings
 from saccade.tasks.facets.settings import FacetsSettings
-from saccade.tasks.generated import TEST, GeneratedTask
+from saccade.tasks.generated import TEST, GeneratedTask, held_out
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
 
 
@@ -42,7 +42,7 @@ class FacetsTask(GeneratedTask[FacetsSettings, MultiDimensionalSettings, Facets]
 
     def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
         """What the pooling looks at; where features have weights of their own, they are shown as heads."""
-        batch = self.draw(np.random.default_rng((self.seed, TEST)), 1)
+        batch = self.draw(held_out(TEST), 1)
         with evaluating(model), capture(model) as captured:
             colour, form = model(batch)[0].argmax(dim=-1).tolist()
         words = self._words(batch)

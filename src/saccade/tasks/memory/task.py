@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from saccade.errors import DataError, ModelError
 from saccade.nn.capture import capture
 from saccade.nn.mode import evaluating
-from saccade.tasks.generated import TEST, GeneratedTask
+from saccade.tasks.generated import TEST, GeneratedTask, held_out
 from saccade.tasks.memory import episodes
 from saccade.tasks.memory.episodes import Episode, Episodes
 from saccade.tasks.memory.loss import answer_loss, exact, figures
@@ -76,7 +76,7 @@ class MemoryTask(GeneratedTask[EpisodesSettings, TuringSettings | LstmSettings, 
             )
             larger = twice_as_large(self.task)
             if isinstance(self.model, LstmSettings) or num_remembered(larger) <= self.model.rows:
-                batch = episodes.draw(np.random.default_rng((self.seed, LARGER)), larger, NUM_LARGER)
+                batch = episodes.draw(held_out(LARGER), larger, NUM_LARGER)
                 found |= {f"{name}, twice the size": value for name, value in figures(model, batch).items()}
         return found
 
@@ -87,7 +87,7 @@ class MemoryTask(GeneratedTask[EpisodesSettings, TuringSettings | LstmSettings, 
                 "Weights were asked for, but an LSTM has none: it keeps what it saw in its state. "
                 'Train a model of kind "turing".'
             )
-        random = np.random.default_rng((self.seed, TEST))
+        random = held_out(TEST)
         shown = episodes.episode(random, self.task) if text is None else self._read(text)
         remembered = num_remembered(self.task) if text is None else len(text.split())
         batch = replace(episodes.collate([shown]), num_remembered=remembered)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from saccade.errors import DataError
 from saccade.nn.mode import evaluating
 from saccade.search.settings import SearchSettings
-from saccade.tasks.generated import TEST, GeneratedTask
+from saccade.tasks.generated import TEST, GeneratedTask, held_out
 from saccade.tasks.pointing.engine import PointerEngine, label
 from saccade.tasks.pointing.geometry import Points, need_enough
 from saccade.tasks.pointing.model import PointerNetwork
@@ -55,7 +55,7 @@ class PointingTask(GeneratedTask[PointsSettings, PointerSettings, PointBatch]):
     def measure_size(self, model: nn.Module, size: int, search: SearchSettings | None = None) -> dict[str, float]:
         """The figures of new sets of one size, by the search of the recipe unless another is given."""
         kind = self.task.kind
-        sets = draw(np.random.default_rng((self.seed, TEST, size)), NUM_TESTED, size, size, D_INPUT[kind])
+        sets = draw(held_out(TEST, size), NUM_TESTED, size, size, D_INPUT[kind])
         engine, right = PointerEngine(cast(PointerNetwork, model)), solve(kind, sets)
         with evaluating(model):
             found = [answer.order for answer in engine.answer(sets, search or self.search)]
@@ -77,7 +77,7 @@ class PointingTask(GeneratedTask[PointsSettings, PointerSettings, PointBatch]):
 
     def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
         """What each step of the answer points at."""
-        points = self.draw(np.random.default_rng((self.seed, TEST)), 1).sets[0] if text is None else self._read(text)
+        points = self.draw(held_out(TEST), 1).sets[0] if text is None else self._read(text)
         engine = PointerEngine(cast(PointerNetwork, model))
         with evaluating(model):
             (answer,) = engine.answer([points], self.search)

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from saccade.errors import DataError, ModelError
 from saccade.nn.capture import CapturedLayer, capture
 from saccade.nn.mode import evaluating
-from saccade.tasks.generated import TEST, GeneratedTask, classification_loss
+from saccade.tasks.generated import TEST, GeneratedTask, classification_loss, held_out
 from saccade.tasks.scenes import scenes
 from saccade.tasks.scenes.model import CoAttentionModel
 from saccade.tasks.scenes.model_settings import CoAttentionSettings
@@ -47,7 +47,7 @@ class ScenesTask(GeneratedTask[ScenesSettings, CoAttentionSettings, Scenes]):
                 'Weights were asked for, but a model with reads = "mean" has none: all cells and words count alike. '
                 'Train one with reads = "parallel".'
             )
-        batch = self.draw(np.random.default_rng((self.seed, TEST, _number(text))), 1)
+        batch = self.draw(held_out(TEST, _number(text)), 1)
         with evaluating(model), capture(model) as captured:
             answer = f"colour{int(model(batch)[0].argmax())}"
         words = self._question(batch)
