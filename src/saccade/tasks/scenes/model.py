@@ -17,18 +17,22 @@ class CoAttentionModel(nn.Module):
         super().__init__()
         d_model = settings.d_model
         self.settings = settings
-        self.colours, self.shapes = nn.Embedding(num_colours, d_model), nn.Embedding(side**2, d_model)
-        self.neighbours = nn.Conv2d(d_model, d_model, 3, padding=1)
-        self.words = nn.Embedding(num_words, d_model)
-        self.word_context = nn.Conv1d(d_model, d_model, 3, padding=1)  # the paper's phrase level, with one width
+        if settings.reads != "question":
+            self.colours, self.shapes = nn.Embedding(num_colours, d_model), nn.Embedding(side**2, d_model)
+            self.neighbours = nn.Conv2d(d_model, d_model, 3, padding=1)
+        if settings.reads != "image":
+            self.words = nn.Embedding(num_words, d_model)
+            self.word_context = nn.Conv1d(d_model, d_model, 3, padding=1)  # the paper's phrase level, with one width
         self.attention = _reader(settings.reads, d_model)
         self.hidden, self.output = nn.Linear(2 * d_model, d_model), nn.Linear(d_model, num_colours)
-        for embedding in (self.colours, self.shapes, self.words):  # else the affinity, a tanh, begins saturated
-            nn.init.normal_(embedding.weight, std=d_model**-0.5)
+        for embedding in self.children():
+            if isinstance(embedding, nn.Embedding):  # else the affinity, a tanh, begins saturated
+                nn.init.normal_(embedding.weight, std=d_model**-0.5)
 
     def forward(self, batch: Scenes) -> Float[Tensor, "batch classes"]:
         """The logit of every colour."""
-        image, question = self._cells(batch), self._words(batch)
+        image = None if self.settings.reads == "question" else self._cells(batch)
+        question = None if self.settings.reads == "image" else self._words(batch)
         seen = self.attention(image, question, None, batch.question_mask)
         logits: Tensor = self.output(self.hidden(torch.cat(seen, dim=-1)).relu())
         return logits
@@ -53,18 +57,20 @@ class Mean(nn.Module):
 
 
 class OneSide(nn.Module):
-    """One side by attention that always asks the same; the other is not looked at."""
+    """One side by attention that always asks the same; the other is not there."""
 
     def __init__(self, d_model: int, *, looks_at_image: bool) -> None:
         super().__init__()
-        self.looks_at_image = looks_at_image
         self.pool = LearnedQuery(d_model, d_model, kind="image" if looks_at_image else "cross")
 
-    def forward(self, image: Tensor, question: Tensor, image_mask: None, question_mask: Tensor) -> CoAttended:
-        nothing = torch.zeros_like(image[:, 0])
-        if self.looks_at_image:
-            return CoAttended(self.pool(image), nothing)
-        return CoAttended(nothing, self.pool(question, question_mask))
+    def forward(
+        self, image: Tensor | None, question: Tensor | None, image_mask: None, question_mask: Tensor
+    ) -> CoAttended:
+        if image is not None:
+            seen = self.pool(image)
+            return CoAttended(seen, torch.zeros_like(seen))
+        read = self.pool(question, question_mask)
+        return CoAttended(torch.zeros_like(read), read)
 
 
 def _reader(reads: str, d_model: int) -> nn.Module:
