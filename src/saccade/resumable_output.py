@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from saccade import __version__, files, settings
-from saccade.engines.engine import Compute, EngineName
 from saccade.errors import DataError, OutputExists
 from saccade.search.settings import SearchSettings
 from saccade.text.formats.opening import compress
@@ -36,12 +35,8 @@ class Job:
     """Checksum of the terms that constrain translations."""
     mbr: int | None = None
     """Number of samples that minimum Bayes risk chooses from."""
-    engine: EngineName = "auto"
-    """What runs the model."""
-    compute: Compute = "float32"
-    """Numeric precision."""
-    device: str = "cpu"
-    """Where the model runs."""
+    runtime: str = ""
+    """Engine, numeric precision and device."""
     json: bool = False
     """Whether each line is written as JSON."""
     split: Split = "auto"
@@ -111,6 +106,8 @@ def open_resumable(
                 else:
                     _remove(part)
                 raise
+            if not result.state.output:
+                file.write(compress(b"", output))  # a compressed file of nothing has bytes
         check_new(output)
         part.rename(output)
         files.sync(output.parent.absolute())

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from math import fsum
 from typing import NamedTuple
 
-from saccade.trace import alignment
+from saccade.markup import tag
+from saccade.trace import alignment, notebook
 from saccade.trace.trace import AttentionTrace, Matrix, Tokens
 from saccade.trace.words import word_spans
 
@@ -49,27 +49,22 @@ class Translation:
         source, target = (_word_shares(side) for side in (self.attention.source, self.attention.target))
         return tuple(alignment.links(alignment.between_words(heard, source, target)))
 
+    @property
+    def traces(self) -> list[AttentionTrace]:
+        """Its attention and that of its alternatives, as far as it was asked for."""
+        return [each.attention for each in (self, *self.alternatives) if each.attention is not None]
+
     def _repr_html_(self) -> str:
         """What a notebook shows: the page of its attention and that of its alternatives, or the text alone."""
-        traces = [each.attention for each in (self, *self.alternatives) if each.attention is not None]
-        if not traces:
-            return f"<p>{escape(self.text)}</p>"
-        from saccade.trace.notebook import repr_html
-
-        return repr_html(traces)
+        return notebook.repr_html(self.traces) if self.traces else tag("p", self.text)
 
 
 class Translations(list[Translation]):
-    """The translations of several texts, in their order; a notebook shows their attention, or a table."""
+    """The translations of several texts, in their order."""
 
     def _repr_html_(self) -> str:
-        traces = [translation.attention for translation in self if translation.attention is not None]
-        if traces and len(traces) == len(self):
-            from saccade.trace.notebook import repr_html
-
-            return repr_html(traces)
-        rows = (f"<tr><td>{escape(each.source)}</td><td>{escape(each.text)}</td></tr>" for each in self)
-        return f"<table>{''.join(rows)}</table>"
+        """What a notebook shows: a line for each, which opens the page of its attention."""
+        return notebook.repr_html_list([notebook.Shown(each.source, each.text, each.traces) for each in self])
 
 
 def join_parts(

@@ -95,9 +95,12 @@ def test_help_tells_how_to_install_completion(saccade):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_an_output_that_cannot_be_written(tmp_path: Path):
+    for name in ("a.en", "a.de"):
+        (tmp_path / name).write_text("one\n" * 100, "utf-8")
+    words = ["init", tmp_path / "new", "--source", tmp_path / "a.en", "--target", tmp_path / "a.de"]
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
-            [sys.executable, "-m", "saccade", "init", tmp_path], stdout=full, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", "saccade", *words], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1] == (

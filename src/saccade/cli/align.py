@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from saccade.cli.console import note, print_result, stdout, table
-from saccade.cli.options import ModelPath
+from saccade.cli.options import ModelPath, argument, option
 from saccade.errors import OutputExists
 
 if TYPE_CHECKING:
@@ -20,23 +20,14 @@ def align(
     model: ModelPath,
     source: Annotated[
         Path,
-        typer.Argument(
-            metavar="SOURCE",
-            help="Sentences in the model's source language, one per line, with blanks between words.",
-            show_default=False,
+        argument(
+            metavar="SOURCE", help="Sentences in the model's source language, one per line, with blanks between words."
         ),
     ],
-    target: Annotated[
-        Path, typer.Argument(metavar="TARGET", help="Their translations, in the same form.", show_default=False)
-    ],
+    target: Annotated[Path, argument(metavar="TARGET", help="Their translations, in the same form.")],
     reverse: Annotated[
         Path | None,
-        typer.Option(
-            "--reverse",
-            metavar="DIR",
-            help="A model of the opposite direction; what both say is made one.",
-            show_default=False,
-        ),
+        option("--reverse", metavar="DIR", help="A model of the opposite direction; what both say is made one."),
     ] = None,
     method: Annotated[
         Literal["intersection", "grow-diag", "grow-diag-final-and", "union"],
@@ -44,19 +35,17 @@ def align(
     ] = "grow-diag",
     heads: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--heads",
             metavar="LAYER:HEAD,…",
             help="Heads whose mean is read, counted from 1, such as `3:1,3:4`; all of them unless given.",
-            show_default=False,
         ),
     ] = None,
     rows: Annotated[
         Literal["predicts", "reads"] | None,
-        typer.Option(
+        option(
             "--rows",
             help="Look at the step that predicts a word, which is the default, or at the next one, which reads it.",
-            show_default=False,
         ),
     ] = None,
     balance: Annotated[
@@ -67,31 +56,24 @@ def align(
     ] = False,
     threshold: Annotated[
         float | None,
-        typer.Option(
+        option(
             "--threshold",
             min=0,
             max=1,
             help="Link all words with this weight or more, not each target word with the source word of most weight.",
-            show_default=False,
         ),
     ] = None,
     choose: Annotated[
         tuple[Path, Path, Path] | None,
-        typer.Option(
+        option(
             "--choose",
             metavar="SOURCE TARGET GOLD",
             help="Choose heads, rows and balance on these files; not on those that are to be measured.",
-            show_default=False,
         ),
     ] = None,
-    gold: Annotated[
-        Path | None,
-        typer.Option("--gold", "-g", help="The true links: print scores instead of links.", show_default=False),
-    ] = None,
+    gold: Annotated[Path | None, option("--gold", "-g", help="The true links: print scores instead of links.")] = None,
     flip: Annotated[bool, typer.Option("--flip", help="The gold files have the target word first.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the links here; must not exist.", show_default=False)
-    ] = None,
+    output: Annotated[Path | None, option("--output", "-o", help="Write the links here; must not exist.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON; goes with --gold.")] = False,
 ) -> None:
     """Link the words of sentences with those of their translations: `0-0 1-2`, source first, counted from 0.

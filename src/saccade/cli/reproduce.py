@@ -15,6 +15,7 @@ import typer
 from rich.progress import TaskID
 
 from saccade.cli.console import bar, note, print_result
+from saccade.cli.options import argument
 from saccade.errors import DataError, MissingDependency, OutputExists, SaccadeError, need_torch
 from saccade.reproduce.claims import CLAIMS, NEEDS
 
@@ -24,10 +25,7 @@ NAP = 0.1
 
 
 def reproduce(
-    claim: Annotated[
-        str | None,
-        typer.Argument(help="Which one; `--list` names them, `all` is each of them.", show_default=False),
-    ] = None,
+    claim: Annotated[str | None, argument(help="Which one; `--list` names them, `all` is each of them.")] = None,
     directory: Annotated[
         Path, typer.Option("--directory", "-d", help="Where the findings go, each into a directory of its name.")
     ] = Path("runs/reproduce"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from saccade.cli.console import bar, note
-from saccade.cli.options import ComputeChoice, Device, EngineChoice, ModelPaths
+from saccade.cli.options import ComputeChoice, Device, EngineChoice, ModelPaths, argument
 from saccade.text.formats.lines import read_pairs
 from saccade.text.formats.opening import check_readable
 from saccade.text.normalize import normalize
@@ -24,20 +24,10 @@ Pair = tuple[str, str]
 
 def score(
     model: ModelPaths,
-    source: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SOURCE",
-            help="Lines in the source language, plain, gzip or zstd.",
-            show_default=False,
-        ),
-    ],
-    target: Annotated[
-        Path, typer.Argument(metavar="TARGET", help="Their translations, line by line.", show_default=False)
-    ],
+    source: Annotated[Path, argument(metavar="SOURCE", help="Lines in the source language, plain, gzip or zstd.")],
+    target: Annotated[Path, argument(metavar="TARGET", help="Their translations, line by line.")],
     as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Write each line as JSON, with every token and its log-probability."),
+        bool, typer.Option("--json", help="Write each line as JSON, with every token and its log-probability.")
     ] = False,
     engine: EngineChoice = "auto",
     compute: ComputeChoice = "float32",
