@@ -26,7 +26,7 @@ from saccade import tasks
 from saccade.data.loader import Loaded
 from saccade.data.sampler import Position
 from saccade.directory import ModelDirectory
-from saccade.errors import ModelError
+from saccade.errors import DataError, ModelError
 from saccade.models.fill import fill
 from saccade.nn.capture import AttentionModule
 from saccade.tasks.build import FOLDERS, recipe_classes
@@ -283,6 +283,13 @@ def test_weights_are_given_or_refused(tiny: Tiny, task: Task):
     assert model.training, "looking at a model leaves it as it was"
 
 
+def test_a_text_is_shown_or_refused(name: str, tiny: Tiny, task: Task):
+    if name == "translation" or not tiny.attends:
+        pytest.skip("any text can be translated, and without attention nothing is shown")
+    with pytest.raises(DataError):
+        task.show(task.build(), "no such thing")
+
+
 def test_every_attention_declares_its_kind(task: Task):
     layers = [module for module in task.build().modules() if isinstance(module, AttentionModule)]
     assert {layer.kind for layer in layers} <= set(KINDS)
@@ -337,6 +344,11 @@ def test_the_commands_work_on_it(name: str, tiny: Tiny, trained: Path, tmp_path:
     else:
         assert ended.code == 1
         assert "Weights were asked for" in ended.stderr
+
+    if name != "translation":
+        ended = saccade("view", "--model", trained / "run", "--beam", "3")
+        assert ended.code == 2
+        assert "--beam" in ended.stderr
 
     ended = saccade("translate", "--model", trained / "run", stdin="abc\n")
     assert ended.code == (0 if name == "translation" else 1), ended.stderr

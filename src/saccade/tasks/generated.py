@@ -15,6 +15,7 @@ from saccade import settings
 from saccade.data.loader import Loaded, Targets
 from saccade.data.sampler import Position
 from saccade.directory import Description, save
+from saccade.errors import DataError
 from saccade.nn.mode import evaluating
 from saccade.recipe import HasKind
 from saccade.search.settings import SearchSettings
@@ -173,6 +174,12 @@ class GeneratedTask(ABC, Generic[TaskSettings, ModelSettings, Drawn]):
         learner = self.learner(model)
         reported = sum(float(learner(batch)[1]) for batch in batches)
         return reported / sum(batch.num_targets for batch in batches)
+
+
+def need_no_text(text: str | None, kind: str) -> None:
+    """Refuse a text where only examples of the task can be shown."""
+    if text is not None:
+        raise DataError(f"A model of the task {kind} shows an example of its own, not {text!r}. Leave the text out.")
 
 
 def classification_loss(model: nn.Module, batch: Any) -> Tensor:

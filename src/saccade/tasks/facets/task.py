@@ -10,7 +10,7 @@ from saccade.tasks.facets.facets import Facets
 from saccade.tasks.facets.model import MultiDimensional
 from saccade.tasks.facets.model_settings import MultiDimensionalSettings
 from saccade.tasks.facets.settings import FacetsSettings
-from saccade.tasks.generated import TEST, GeneratedTask, held_out
+from saccade.tasks.generated import TEST, GeneratedTask, held_out, need_no_text
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
 
 
@@ -42,6 +42,7 @@ class FacetsTask(GeneratedTask[FacetsSettings, MultiDimensionalSettings, Facets]
 
     def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
         """What the pooling looks at; where features have weights of their own, they are shown as heads."""
+        need_no_text(text, self.task.kind)
         batch = self.draw(held_out(TEST), 1)
         with evaluating(model), capture(model) as captured:
             colour, form = model(batch)[0].argmax(dim=-1).tolist()

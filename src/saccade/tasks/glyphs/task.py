@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from saccade.errors import ModelError
 from saccade.nn.capture import capture
 from saccade.nn.mode import evaluating
-from saccade.tasks.generated import TEST, GeneratedTask, held_out
+from saccade.tasks.generated import TEST, GeneratedTask, held_out, need_no_text
 from saccade.tasks.glyphs import glyphs
 from saccade.tasks.glyphs.glyphs import Glyphs
 from saccade.tasks.glyphs.model import FeatureMap
@@ -62,6 +62,7 @@ class GlyphsTask(GeneratedTask[GlyphsSettings, FeatureMapSettings, Glyphs]):
                 "Weights were asked for, but a network with attends = false has none: it sees its receptive field "
                 "only. Train one with attends = true."
             )
+        need_no_text(text, self.task.kind)
         batch = self.draw(held_out(TEST), 1)
         with evaluating(model), capture(model) as captured:
             named = at_places(model(batch), batch)[0].argmax(dim=-1).tolist()
