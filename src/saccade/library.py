@@ -44,11 +44,7 @@ def describe_model(path: str | Path) -> dict[str, Any]:
 
 
 def export_model(
-    path: str | Path,
-    output: str | Path,
-    *,
-    to: Literal["ctranslate2", "marian"],
-    quantize: Quantization = "float32",
+    path: str | Path, output: str | Path, *, to: Literal["ctranslate2", "marian"], quantize: Quantization = "float32"
 ) -> Path:
     """Write a model in the format of another program, with its tokenizers beside; `output` must not exist."""
     directory = ModelDirectory.open_translator(Path(path))

@@ -283,9 +283,8 @@ def test_weights_are_given_or_refused(tiny: Tiny, task: Task):
     assert model.training, "looking at a model leaves it as it was"
 
 
-def test_a_text_is_shown_or_refused(name: str, tiny: Tiny, task: Task):
-    if name == "translation" or not tiny.attends:
-        pytest.skip("any text can be translated, and without attention nothing is shown")
+@pytest.mark.parametrize("name", [name for name in TINY if name != "translation" and TINY[name].attends])
+def test_a_text_is_shown_or_refused(task: Task):
     with pytest.raises(DataError):
         task.show(task.build(), "no such thing")
 

@@ -12,27 +12,21 @@ from saccade.errors import DataError
 from saccade.nn.capture import capture
 from saccade.nn.feature_maps import MapAttention
 from saccade.search.settings import SearchSettings
-from saccade.tasks.facets import facets
-from saccade.tasks.facets.model_settings import MultiDimensionalSettings
-from saccade.tasks.facets.settings import FacetsSettings
+from saccade.tasks.facets.settings import FacetsSettings, MultiDimensionalSettings
 from saccade.tasks.facets.task import FacetsTask
-from saccade.tasks.glyphs import glyphs
-from saccade.tasks.glyphs.model_settings import FeatureMapSettings
-from saccade.tasks.glyphs.settings import GlyphsSettings
-from saccade.tasks.glyphs.task import GlyphsTask
-from saccade.tasks.scenes import scenes
-from saccade.tasks.scenes.model_settings import CoAttentionSettings
-from saccade.tasks.scenes.settings import ScenesSettings
-from saccade.tasks.scenes.task import ScenesTask
+from saccade.tasks.glyphs.settings import FeatureMapSettings, GlyphsSettings
+from saccade.tasks.glyphs.task import GlyphsTask, patterns
+from saccade.tasks.scenes.settings import CoAttentionSettings, ScenesSettings
+from saccade.tasks.scenes.task import ScenesTask, spell
 
 SEARCH = SearchSettings()
 
 
 def test_the_answer_stands_where_the_question_asks():
-    batch = scenes.draw(ScenesSettings(side=4), np.random.default_rng(1), 100)
+    batch = ScenesTask(ScenesSettings(side=4), CoAttentionSettings()).draw(np.random.default_rng(1), 100)
     steps = {"left of": (0, -1), "right of": (0, 1), "above": (-1, 0), "below": (1, 0)}
     for row in range(100):
-        words = [scenes.spelled(word) for word in batch.question[row][batch.question_mask[row]].tolist()]
+        words = spell(batch, row)
         down, across = steps[words[-2]]
         at = (batch.shapes[row] == int(words[-1].removeprefix("shape"))).nonzero()[0].tolist()
         asked = (at[0] + down, at[1] + across)
@@ -42,7 +36,7 @@ def test_the_answer_stands_where_the_question_asks():
 
 def test_neither_scene_nor_question_alone_has_the_answer():
     """For the same scene and another question the answer differs, and the other way round."""
-    batch = scenes.draw(ScenesSettings(), np.random.default_rng(1), 2000)
+    batch = ScenesTask(ScenesSettings(), CoAttentionSettings()).draw(np.random.default_rng(1), 2000)
     by_question: dict[tuple[int, ...], set[int]] = {}
     for question, label in zip(batch.question.tolist(), batch.label.tolist(), strict=True):
         by_question.setdefault(tuple(question), set()).add(label)
@@ -54,12 +48,13 @@ def test_a_scene_is_named_by_a_number():
     task = ScenesTask(ScenesSettings(), CoAttentionSettings(d_model=8), SEARCH)
     with pytest.raises(DataError) as error:
         task.show(task.build(), "left")
-    assert str(error.value) == "A scene is named by a number, 0 or more, but 'left' is none."
+    assert "number" in str(error.value)
+    assert "'left'" in str(error.value)
 
 
 def test_glyphs_stand_where_they_are_said_to_and_far_apart():
-    task = GlyphsSettings(noise=0.0)
-    batch, known = glyphs.draw(task, np.random.default_rng(1), 50), glyphs.patterns(task)
+    lesson = GlyphsTask(GlyphsSettings(noise=0.0), FeatureMapSettings())
+    batch, known = lesson.draw(np.random.default_rng(1), 50), patterns(lesson.task.num_glyphs)
     for row in range(50):
         for place, other in zip(batch.place[row].tolist(), batch.label[row].flip(0).tolist(), strict=True):
             down, across = (4 * at for at in place)
@@ -71,9 +66,10 @@ def test_glyphs_stand_where_they_are_said_to_and_far_apart():
 
 def test_the_facets_are_those_behind_the_markers():
     task = FacetsSettings()
-    batch = facets.draw(task, np.random.default_rng(1), 100)
-    for words, mask, (colour, form) in zip(batch.words, batch.mask, batch.label.tolist(), strict=True):
-        told = [facets.spelled(task, word) for word in words[mask].tolist()]
+    lesson = FacetsTask(task, MultiDimensionalSettings())
+    batch = lesson.draw(np.random.default_rng(1), 100)
+    for row, (colour, form) in enumerate(batch.label.tolist()):
+        told = lesson.spell(batch, row)
         things = [word for word in told if not word.endswith(":")]
         assert task.min_length <= len(things) <= task.max_length
         behind = {

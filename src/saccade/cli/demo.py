@@ -2,6 +2,7 @@
 
 import shlex
 from collections import defaultdict
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,49 +20,11 @@ if TYPE_CHECKING:
 NUM_TRAIN, NUM_VALID, NUM_TEST = 40_000, 500, 2_000
 NAMES = {"en": "English", "zh": "Chinese", "de": "German", "fr": "French", "es": "Spanish"}
 
-RECIPE = """\
-# The demo of saccade: dates as people write them, in five languages, to ISO dates.
-
-run = "."
-
-[data]
-source_language = "dates"
-target_language = "iso"
-train = [{ file = "data/train.tsv" }]
-valid = { file = "data/valid.tsv" }
-
-[tokenizer]
-kind = "bpe"
-vocabulary = 1000
-split_digits = true
-
-[model]
-layers = 2
-d_model = 64
-d_feedforward = 256
-num_heads = 4
-norm = "pre"
-dropout = 0.1
-
-[training]
-threads = 1             # so small a model gains nothing from a second one
-updates = 2000
-batch_tokens = 1024
-learning_rate = 0.004
-warmup = 250
-validate_every = 300
-checkpoint_every = 100
-average = 3
-
-[search]
-beam = 4
-"""
+RECIPE = (files("saccade") / "demo" / "recipe.toml").read_text(encoding="utf-8")
 
 
 def demo(
-    directory: Annotated[Path, typer.Option("--directory", "-d", help="Where data, run and model go.")] = Path(
-        "runs/demo"
-    ),
+    directory: Annotated[Path, typer.Option("--directory", "-d", help="Where everything goes.")] = Path("runs/demo"),
 ) -> None:
     """Train a small Transformer on dates in five languages, score it, translate with it and show its attention.
 

@@ -3,70 +3,54 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, cast
 
 import typer
 
 import saccade
 from saccade.cli.console import note, print_result, stdout
-from saccade.cli.options import Beam, Device, argument, option
-from saccade.errors import DataError, OutputExists
+from saccade.cli.options import Beam, Device, OptionalModelPath, argument, option
+from saccade.errors import DataError
+from saccade.text.formats.opening import check_new
 from saccade.text.normalize import normalize
 from saccade.trace.draw import ENDINGS
 from saccade.trace.file import load_all
 from saccade.trace.trace import AttentionTrace, Kind
 from saccade.trace.words import words as in_words
 
-if TYPE_CHECKING:
-    pass
-
 
 def view(
     text: Annotated[str | None, argument(metavar="TEXT", help="What to translate.")] = None,
-    model: Annotated[
-        Path | None,
-        option("--model", "-m", metavar="DIR", help="A model directory, or the run directory of a training."),
-    ] = None,
-    target: Annotated[
-        str | None, option("--target", help="Look at this translation instead of the model's own.")
-    ] = None,
-    stored: Annotated[
-        Path | None, option("--from", metavar="FILE", help="Draw a stored trace (.json); needs no model.")
-    ] = None,
+    model: OptionalModelPath = None,
+    target: Annotated[str | None, option("--target", help="Show this translation, not the model's own.")] = None,
+    stored: Annotated[Path | None, option("--from", help="Draw a stored trace (.json); needs no model.")] = None,
     kind: Annotated[
         str | None,
-        option(
-            "--kind", help="Who looks at what: cross, encoder (the source at itself) or decoder. Cross unless given."
-        ),
+        option("--kind", help="Who looks at what: cross (default), encoder (the source at itself) or decoder."),
     ] = None,
     layer: Annotated[
-        int | None, option("--layer", min=1, help="One layer, counted from 1; the mean of all unless given.")
+        int | None, option("--layer", min=1, help="One layer, counted from 1; the mean unless given.")
     ] = None,
     head: Annotated[
-        int | None, option("--head", min=1, help="One head, counted from 1; the mean of all unless given.")
+        int | None, option("--head", min=1, help="One head, counted from 1; the mean unless given.")
     ] = None,
     words: Annotated[
-        bool, typer.Option("--words", help="Words instead of tokens; single characters in Chinese and Japanese.")
+        bool, option("--words", help="Words instead of tokens; single characters in Chinese and Japanese.")
     ] = False,
     outputs: Annotated[
         list[Path] | None,
         option(
             "--output",
             "-o",
-            metavar="FILE",
             help="Also write this; must not exist. A picture (.svg, .png), a page to explore (.html) or the trace "
             "(.json). May be repeated.",
         ),
     ] = None,
-    grid: Annotated[
-        bool, typer.Option("--grid", help="Every layer and head side by side in the pictures (.svg, .png).")
-    ] = False,
+    grid: Annotated[bool, option("--grid", help="Draw every layer and head in the pictures (.svg, .png).")] = False,
     beam: Beam = None,
     n_best: Annotated[
         int | None,
-        option(
-            "--n-best", min=1, help="Number of translations, best first; .html and .json hold all, pictures the best."
-        ),
+        option("--n-best", min=1, help="Translations, best first; .html and .json hold all, pictures the best."),
     ] = None,
     device: Device = "cpu",
 ) -> None:
@@ -136,35 +120,25 @@ def _traces(
         return model.show(text)
     if text is None:
         raise typer.BadParameter("give --model with a TEXT, or --from with a stored trace")
-    _check_text(text)
+    if not all(normalize(side) for side in (text, target) if side is not None):
+        raise DataError("A text to look at must have at least one token, but this one is blank.")
     if target is not None:
-        _check_text(target)
         return [model.trace(text, target)]
     best = model.translate(text, beam=beam, n_best=n_best, attention=True)
     for remark in best.notes:
         note(f"The text {remark}")
-    return [each.attention for each in (best, *best.alternatives) if each.attention is not None]
-
-
-def _check_text(text: str) -> None:
-    if not normalize(text):
-        raise DataError("A text to look at must have at least one token, but this one is blank.")
+    return best.traces
 
 
 def _check_outputs(outputs: Sequence[Path], *, grid: bool, chosen: int | None) -> None:
     for path in outputs:
         if path.suffix.lower() not in ENDINGS:
-            raise DataError(
-                f"{path} must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, which says what is to be written, but "
-                f"{f'ends in {path.suffix}' if path.suffix else 'has no ending'}."
-            )
-        if path.exists():
-            raise OutputExists(f"{path} exists already. Remove it or name another file; nothing was drawn.")
+            ending = f"ends in {path.suffix}" if path.suffix else "has no ending"
+            endings = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+            raise DataError(f"{path} must end in {endings}, which says what is to be written, but {ending}.")
+        check_new(path, "drawn")
     if grid and (chosen or not any(path.suffix.lower() in (".svg", ".png") for path in outputs)):
-        raise typer.BadParameter(
-            "--grid draws all layers and heads into an output that ends in .svg or .png, so leave "
-            "--layer and --head out"
-        )
+        raise typer.BadParameter("--grid draws all layers and heads into .svg or .png: leave --layer and --head out")
 
 
 def _check_choice(trace: AttentionTrace, kind: str | None, layer: int | None, head: int | None) -> None:

@@ -25,22 +25,17 @@ from saccade.nn.scores import Additive, Cosine, Location, Score, dot, general, s
 from saccade.nn.windows import LocalMonotonic, LocalPredictive, Windows
 from saccade.protocol import Learned
 
-NORMALISE: dict[str, Normalise] = {
-    "softmax": masked_softmax,
-    "sparsemax": masked_sparsemax,
-    "entmax": masked_entmax,
-}
+NORMALISE: dict[str, Normalise] = {"softmax": masked_softmax, "sparsemax": masked_sparsemax, "entmax": masked_entmax}
 
 
 class Recurrent(EncoderDecoder[Encoded, DecoderState]):
     """A recurrent encoder, and a decoder that attends before or after its step."""
 
     def __init__(self, settings: RecurrentSettings, num_source_tokens: int, num_target_tokens: int) -> None:
-        d_model = settings.d_model
-        super().__init__(settings.embeddings, num_source_tokens, num_target_tokens, d_model, settings.dropout)
+        super().__init__(settings, num_source_tokens, num_target_tokens)
         self.settings = settings
         shape = RecurrentShape(
-            cell=settings.cell, d_model=d_model, num_layers=settings.layers, dropout=settings.dropout
+            cell=settings.cell, d_model=settings.d_model, num_layers=settings.layers, dropout=settings.dropout
         )
         self.encoder = RecurrentEncoder(shape, bidirectional=settings.bidirectional)
         reader, d_context = _reader(settings)
@@ -63,7 +58,7 @@ class Recurrent(EncoderDecoder[Encoded, DecoderState]):
         source, mask = sources.source, sources.source_mask
         order = _reversed_order(mask) if self.settings.reverses_source else None
         read = source if order is None else source.gather(1, order)
-        encoded: Encoded = self.encoder(self.dropout(self.embed(self.source_embedding, read)), mask)
+        encoded: Encoded = self.encoder(self.embed(self.source_embedding, read), mask)
         if order is None:
             return encoded
         return encoded._replace(states=encoded.states.take_along_dim(order[..., None], dim=1))  # its own inverse
@@ -74,7 +69,7 @@ class Recurrent(EncoderDecoder[Encoded, DecoderState]):
 
     def learn(self, batch: Batch) -> Learned:
         """Teacher forcing, with the choices of hard attention."""
-        embedded = self.dropout(self.embed(self.target_embedding, batch.prefix))
+        embedded = self.embed(self.target_embedding, batch.prefix)
         decoded, _ = self.decoder(embedded, self.start(self.encode(batch)))
         return Learned(decoded.hidden, decoded.read.log_prob, decoded.read.entropy)
 
@@ -87,12 +82,8 @@ class Recurrent(EncoderDecoder[Encoded, DecoderState]):
         self, last: Int[Tensor, " rows"], state: DecoderState
     ) -> tuple[Float[Tensor, "rows d_model"], DecoderState]:
         """Read one token a row."""
-        decoded, state = self.decoder(self.dropout(self.embed(self.target_embedding, last[:, None])), state)
+        decoded, state = self.decoder(self.embed(self.target_embedding, last[:, None]), state)
         return decoded.hidden[:, 0], state
-
-    def pick(self, state: DecoderState, rows: Int[Tensor, " picked"]) -> DecoderState:
-        """The state of these rows, in this order."""
-        return state.pick(rows)
 
 
 def _reader(settings: RecurrentSettings) -> tuple[Reader, int]:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from saccade.nn.capture import AttentionModule, active_capture
+from saccade.nn.layers import init_xavier
 from saccade.nn.normalise import masked_softmax
 from saccade.nn.scores import unit
 
@@ -119,8 +120,7 @@ class Addressing(AttentionModule):
         self.num_heads = num_heads
         self.parts = Parts(d_key, reach, interpolates, sharpens)
         self.of_controller = nn.Linear(d_controller, num_heads * sum(self.parts.sizes))
-        nn.init.xavier_uniform_(self.of_controller.weight)
-        nn.init.zeros_(self.of_controller.bias)
+        init_xavier(self.of_controller)
 
     def forward(
         self,

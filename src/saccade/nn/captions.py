@@ -1,16 +1,17 @@
 """The decoder of Show, Attend and Tell (Xu et al. 2015, §3.1.2): an LSTM that looks at an image before every word."""
 
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from saccade.nn.attention import Memory, Read
+from saccade.nn.attention import Memory
 from saccade.nn.dropout import Dropout
-from saccade.nn.recurrent import Decoded, Recurrence, RecurrentShape, RecurrentState, joined
+from saccade.nn.layers import init_xavier
+from saccade.nn.masks import mean_of
+from saccade.nn.recurrent import Decoded, OneVector, Reader, Recurrence, RecurrentShape, RecurrentState, joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +27,13 @@ class CaptionState:
         return CaptionState(self.recurrent.pick(rows), self.image.pick(rows))
 
 
-@runtime_checkable
-class Looks(Protocol):
-    """What a decoder reads an image with. Images of one batch have cells of the same number: none need be masked."""
-
-    def memory(self, states: Tensor, mask: Tensor | None) -> Memory: ...
-
-    def __call__(self, query: Tensor, memory: Memory) -> Read: ...
-
-
-class MeanVector(nn.Module):
+class MeanVector(OneVector):
     """No attention: every step reads the mean of all cells (Vinyals et al. 2015 read as much, and once only)."""
 
     def memory(self, states: Float[Tensor, "batch key d_value"], mask: Bool[Tensor, "batch key"] | None) -> Memory:
         """A memory of a single key."""
         vector = mean_of(states, mask)[:, None]
         return Memory(vector, vector)
-
-    def forward(self, query: Float[Tensor, "batch query d_query"], memory: Memory, start: int = 0) -> Read:
-        return Read(memory.values.expand(-1, query.shape[1], -1))
 
 
 class ShowAttendTell(nn.Module):
@@ -54,7 +43,7 @@ class ShowAttendTell(nn.Module):
     what may follow is told by L_o(Ey + L_h h + L_z ẑ) (eq. 7), where L_o is the model's output layer.
     """
 
-    def __init__(self, shape: RecurrentShape, reader: Looks, d_image: int) -> None:
+    def __init__(self, shape: RecurrentShape, reader: Reader, d_image: int) -> None:
         super().__init__()
         d_model = shape.d_model
         self.cross_attention = reader
@@ -63,9 +52,7 @@ class ShowAttendTell(nn.Module):
         self.recurrence = Recurrence(shape, d_model + d_image)
         self.of_hidden, self.of_context = nn.Linear(d_model, d_model), nn.Linear(d_image, d_model)
         self.dropout = Dropout(shape.dropout)
-        for layer in (self.first_hidden, self.first_cell, self.gate, self.of_hidden, self.of_context):
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
+        init_xavier(self.first_hidden, self.first_cell, self.gate, self.of_hidden, self.of_context)
         nn.init.constant_(self.gate.bias, 3.0)  # open at first
 
     def start(
@@ -121,12 +108,3 @@ class Stepping:
         into, keep, new, out = gates.chunk(4, dim=1)  # torch's order
         cell = keep.sigmoid() * cell + into.sigmoid() * new.tanh()
         return out.sigmoid() * cell.tanh(), cell
-
-
-def mean_of(
-    cells: Float[Tensor, "batch key d_value"], mask: Bool[Tensor, "batch key"] | None
-) -> Float[Tensor, "batch d_value"]:
-    """Over the real cells; zero where there is none."""
-    if mask is None:
-        return cells.mean(dim=1)
-    return (cells * mask[..., None]).sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1)

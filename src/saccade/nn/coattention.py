@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from saccade.nn.attention import Attention
 from saccade.nn.capture import AttentionModule, Kind, active_capture
 from saccade.nn.hierarchical import LearnedQuery
+from saccade.nn.layers import init_xavier
 from saccade.nn.normalise import masked_softmax
 from saccade.nn.scores import Additive
 
@@ -36,8 +37,7 @@ class ParallelCoAttention(nn.Module):
         self.of_question = nn.Linear(d_question, d_hidden, bias=False)
         self.image = _Side(d_hidden, "image")
         self.question = _Side(d_hidden, "cross")
-        for layer in (self.affinity, self.of_image, self.of_question):
-            nn.init.xavier_uniform_(layer.weight)
+        init_xavier(self.affinity, self.of_image, self.of_question)
 
     def forward(
         self,

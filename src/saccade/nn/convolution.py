@@ -15,6 +15,7 @@ from torch.nn.functional import glu, pad
 
 from saccade.nn.attention import Attention, Memory
 from saccade.nn.dropout import Dropout
+from saccade.nn.layers import init_xavier
 from saccade.nn.scores import dot
 
 HALF = math.sqrt(0.5)
@@ -72,9 +73,7 @@ class ConvolutionalDecoderLayer(nn.Module):
         self.query = nn.Linear(shape.d_model, shape.d_model)
         self.cross_attention = Attention(dot(), kind="cross")
         self.output = nn.Linear(shape.d_model, shape.d_model)
-        for layer in (self.query, self.output):
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
+        init_xavier(self.query, self.output)
 
     def forward(
         self,

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from saccade.nn.attention import Attention, Read
 from saccade.nn.capture import Kind
+from saccade.nn.layers import init_xavier
 from saccade.nn.scores import InnerProduct
 
 
@@ -20,8 +21,7 @@ class LearnedQuery(nn.Module):
         inner = nn.Linear(d_states, d_hidden)
         self.attention = Attention(InnerProduct(key_map=nn.Sequential(inner, nn.Tanh())), kind=kind)
         self.query = nn.Parameter(torch.empty(d_hidden))
-        nn.init.xavier_uniform_(inner.weight)
-        nn.init.zeros_(inner.bias)
+        init_xavier(inner)
         nn.init.uniform_(self.query, -(d_hidden**-0.5), d_hidden**-0.5)
 
     def forward(

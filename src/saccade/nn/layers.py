@@ -1,10 +1,18 @@
-"""The small layers around attention: feed-forward, and the residual connection with its norm."""
+"""The small layers around attention: feed-forward, the residual connection with its norm, and how they start out."""
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from saccade.nn.dropout import Dropout
 from saccade.nn.products import Linear
+
+
+def init_xavier(*layers: nn.Linear) -> None:
+    """Draw their weights (Glorot & Bengio 2010), and set their biases to zero."""
+    for layer in layers:
+        nn.init.xavier_uniform_(layer.weight)
+        if layer.bias is not None:
+            nn.init.zeros_(layer.bias)
 
 
 class FeedForward(nn.Module):
@@ -16,9 +24,7 @@ class FeedForward(nn.Module):
         self.activation = activation
         self.dropout = Dropout(dropout)
         self.narrow = Linear(d_feedforward, d_model)
-        for layer in (self.widen, self.narrow):
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
+        init_xavier(self.widen, self.narrow)
 
     def forward(self, states: Float[Tensor, "batch positions d_model"]) -> Float[Tensor, "batch positions d_model"]:
         """max(0, xW₁ + b₁)W₂ + b₂, or with another activation."""

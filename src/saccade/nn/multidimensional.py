@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import elu
 
 from saccade.nn.capture import AttentionModule, active_capture
+from saccade.nn.layers import init_xavier
 from saccade.nn.masks import causal_mask
 from saccade.nn.normalise import masked_softmax
 
@@ -36,11 +37,8 @@ class TokenToToken(AttentionModule):
     def __init__(self, d_model: int, *, looks_ahead: bool = False) -> None:
         super().__init__()
         self.looks_ahead = looks_ahead
-        self.of_query = nn.Linear(d_model, d_model)
-        self.of_key = nn.Linear(d_model, d_model, bias=False)
-        nn.init.xavier_uniform_(self.of_query.weight)
-        nn.init.xavier_uniform_(self.of_key.weight)
-        nn.init.zeros_(self.of_query.bias)
+        self.of_query, self.of_key = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model, bias=False)
+        init_xavier(self.of_query, self.of_key)
 
     def forward(
         self, states: Float[Tensor, "batch positions features"], mask: Bool[Tensor, "batch positions"] | None = None
@@ -64,11 +62,8 @@ class FusionGate(nn.Module):
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
-        self.of_states = nn.Linear(d_model, d_model)
-        self.of_read = nn.Linear(d_model, d_model, bias=False)
-        nn.init.xavier_uniform_(self.of_states.weight)
-        nn.init.xavier_uniform_(self.of_read.weight)
-        nn.init.zeros_(self.of_states.bias)
+        self.of_states, self.of_read = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model, bias=False)
+        init_xavier(self.of_states, self.of_read)
 
     def forward(
         self, states: Float[Tensor, "batch positions features"], read: Float[Tensor, "batch positions features"]
@@ -86,11 +81,8 @@ class SourceToToken(AttentionModule):
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
-        self.inner = nn.Linear(d_model, d_model)
-        self.outer = nn.Linear(d_model, d_model)
-        for layer in (self.inner, self.outer):
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
+        self.inner, self.outer = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
+        init_xavier(self.inner, self.outer)
 
     def forward(
         self, states: Float[Tensor, "batch key features"], mask: Bool[Tensor, "batch key"] | None = None

@@ -15,6 +15,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from saccade.nn.attention import Memory, Read
 from saccade.nn.dropout import Dropout
+from saccade.nn.layers import init_xavier
 
 CELLS: dict[str, type[nn.RNN] | type[nn.GRU] | type[nn.LSTM]] = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 
@@ -126,8 +127,15 @@ class Reader(Protocol):
     def __call__(self, query: Tensor, memory: Memory, start: int = 0) -> Read: ...
 
 
-class FixedVector(nn.Module):
-    """No attention: every step reads the same vector, where the encoder ended (Cho et al. 2014).
+class OneVector(nn.Module):
+    """No attention: every step reads the same vector, the only value of its memory."""
+
+    def forward(self, query: Float[Tensor, "batch query d_query"], memory: Memory, start: int = 0) -> Read:
+        return Read(memory.values.expand(-1, query.shape[1], -1))
+
+
+class FixedVector(OneVector):
+    """Where the encoder ended (Cho et al. 2014).
 
     Bahdanau's model is the RNN encoder-decoder again once its context is held at →h_T (2015, A.2.2). A bidirectional
     encoder ends at both ends: [→h_T; ←h_1].
@@ -146,11 +154,8 @@ class FixedVector(nn.Module):
         vector = (ends * (lengths > 0)[:, None])[:, None]
         return Memory(vector, vector)
 
-    def forward(self, query: Float[Tensor, "batch query d_query"], memory: Memory, start: int = 0) -> Read:
-        return Read(memory.values.expand(-1, query.shape[1], -1))
 
-
-class NoVector(nn.Module):
+class NoVector(OneVector):
     """Nothing is read at all: the decoder knows the source by its first state alone (Sutskever et al. 2014).
 
     The readout is that of the other models, so that they can be compared; the paper has none.
@@ -159,9 +164,6 @@ class NoVector(nn.Module):
     def memory(self, states: Float[Tensor, "batch source d_model"], mask: Bool[Tensor, "batch source"]) -> Memory:
         nothing = states[:, :1, :0]
         return Memory(nothing, nothing)
-
-    def forward(self, query: Float[Tensor, "batch query d_query"], memory: Memory, start: int = 0) -> Read:
-        return Read(memory.values.expand(-1, query.shape[1], -1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,8 +267,7 @@ class Readout(nn.Module):
         super().__init__()
         self.mix = nn.Linear(d_input, d_model * (2 if maxout else 1))
         self.maxout = maxout
-        nn.init.xavier_uniform_(self.mix.weight)
-        nn.init.zeros_(self.mix.bias)
+        init_xavier(self.mix)
 
     def forward(self, known: Float[Tensor, "batch target d_input"]) -> Float[Tensor, "batch target d_model"]:
         mixed: Tensor = self.mix(known)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize, softplus
 
 from saccade.errors import DataError
+from saccade.nn.layers import init_xavier
 
 
 @runtime_checkable  # so that the shape checks of the tests can look at it
@@ -72,7 +73,7 @@ def scaled_dot(d_key: int) -> InnerProduct:
 def general(d_query: int, d_key: int) -> InnerProduct:
     """qᵀWk (Luong et al. 2015, §3.1): sizes may differ. W stands on the keys' side, so it is applied once a source."""
     bilinear = nn.Linear(d_key, d_query, bias=False)
-    nn.init.xavier_uniform_(bilinear.weight)
+    init_xavier(bilinear)
     return InnerProduct(key_map=bilinear)
 
 
@@ -110,9 +111,7 @@ class Additive(nn.Module):
         self.of_query = nn.Linear(d_query, d_hidden)
         self.of_key = nn.Linear(d_key, d_hidden, bias=False)
         self.v = nn.Parameter(torch.empty(d_hidden))
-        nn.init.xavier_uniform_(self.of_query.weight)
-        nn.init.xavier_uniform_(self.of_key.weight)
-        nn.init.zeros_(self.of_query.bias)
+        init_xavier(self.of_query, self.of_key)
         nn.init.uniform_(self.v, -(d_hidden**-0.5), d_hidden**-0.5)
 
     def keys(self, states: Float[Tensor, "batch key d_states"]) -> Float[Tensor, "batch key d_key"]:
@@ -138,7 +137,7 @@ class Location(nn.Module):
         super().__init__()
         self.of_position = nn.Linear(d_query, num_positions, bias=False)
         self.truncates = truncates
-        nn.init.xavier_uniform_(self.of_position.weight)
+        init_xavier(self.of_position)
 
     def keys(self, states: Float[Tensor, "batch key d_states"]) -> Float[Tensor, "batch key d_key"]:
         """Only their number counts."""

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from saccade.nn.addressing import LARGEST, Addressing
+from saccade.nn.layers import init_xavier
 
 BLANK = 1e-6
 """What a memory holds at first: with it, machines learn sooner than with random numbers (Collier & Beel 2018)."""
@@ -79,8 +80,7 @@ class Writing(nn.Module):
         super().__init__()
         self.addressing = addressing
         self.of_controller = nn.Linear(d_controller, addressing.num_heads * 2 * d_key)
-        nn.init.xavier_uniform_(self.of_controller.weight)
-        nn.init.zeros_(self.of_controller.bias)
+        init_xavier(self.of_controller)
 
     def forward(
         self,

@@ -11,12 +11,8 @@ from saccade.data.sampler import Position
 from saccade.errors import DataError
 from saccade.nn.capture import capture
 from saccade.search.settings import SearchSettings
-from saccade.tasks.documents import documents
-from saccade.tasks.documents.documents import FIRST_CLASS, MARKER, Documents
-from saccade.tasks.documents.model import Hierarchical
-from saccade.tasks.documents.model_settings import HierarchicalSettings
-from saccade.tasks.documents.settings import DocumentsSettings
-from saccade.tasks.documents.task import DocumentsTask
+from saccade.tasks.documents.settings import DocumentsSettings, HierarchicalSettings
+from saccade.tasks.documents.task import FIRST_CLASS, MARKER, Documents, DocumentsTask, Hierarchical
 
 TASK = DocumentsSettings(batch=16, min_sentences=2, max_sentences=5, num_words=6)
 POOLINGS = ("attention", "average", "flat")
@@ -27,7 +23,7 @@ def lesson(**model: object) -> DocumentsTask:
 
 
 def drawn(count: int = 16, seed: int = 1) -> Documents:
-    return documents.draw(TASK, np.random.default_rng(seed), count)
+    return lesson().draw(np.random.default_rng(seed), count)
 
 
 def model_of(pooling: str) -> Hierarchical:

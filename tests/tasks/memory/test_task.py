@@ -8,8 +8,13 @@ import pytest
 
 from saccade.errors import DataError, ModelError
 from saccade.search.settings import SearchSettings
-from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
-from saccade.tasks.memory.settings import CopySettings, EpisodesSettings, RecallSettings
+from saccade.tasks.memory.settings import (
+    CopySettings,
+    EpisodesSettings,
+    LstmSettings,
+    RecallSettings,
+    TuringSettings,
+)
 from saccade.tasks.memory.task import MemoryTask
 from saccade.trace.file import load_all
 

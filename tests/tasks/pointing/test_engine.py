@@ -8,8 +8,8 @@ from saccade.search.settings import SearchSettings
 from saccade.tasks.pointing import engine as pointer
 from saccade.tasks.pointing.engine import PointerEngine, label
 from saccade.tasks.pointing.model import PointerNetwork
-from saccade.tasks.pointing.model_settings import PointerSettings
 from saccade.tasks.pointing.points import draw
+from saccade.tasks.pointing.settings import PointerSettings
 
 SETS = draw(np.random.default_rng(1), 11, 1, 8, 2)
 

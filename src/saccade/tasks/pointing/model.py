@@ -10,8 +10,8 @@ from torch.nn.functional import one_hot
 from saccade.nn.attention import Memory, real_keys
 from saccade.nn.pointer import IndexScores, PointerScores
 from saccade.nn.recurrent import Recurrence, RecurrentEncoder, RecurrentShape, RecurrentState
-from saccade.tasks.pointing.model_settings import PointerSettings
 from saccade.tasks.pointing.points import STOP, PointBatch, PointSets
+from saccade.tasks.pointing.settings import PointerSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,13 @@ from torch import Tensor, nn
 from saccade.errors import DataError
 from saccade.nn.mode import evaluating
 from saccade.search.settings import SearchSettings
-from saccade.tasks.generated import TEST, GeneratedTask, held_out
+from saccade.tasks.generated import TEST, GeneratedTask
 from saccade.tasks.pointing.engine import PointerEngine, label
 from saccade.tasks.pointing.geometry import Points, need_enough
 from saccade.tasks.pointing.model import PointerNetwork
-from saccade.tasks.pointing.model_settings import PointerSettings
 from saccade.tasks.pointing.points import D_INPUT, PointBatch, draw, point_batch, solve
 from saccade.tasks.pointing.scores import exact_match, hull_scores, tour_scores
-from saccade.tasks.pointing.settings import PointsSettings
+from saccade.tasks.pointing.settings import PointerSettings, PointsSettings
 from saccade.trace.trace import AttentionTrace
 
 NUM_TESTED = 500
@@ -55,7 +54,7 @@ class PointingTask(GeneratedTask[PointsSettings, PointerSettings, PointBatch]):
     def measure_size(self, model: nn.Module, size: int, search: SearchSettings | None = None) -> dict[str, float]:
         """The figures of new sets of one size, by the search of the recipe unless another is given."""
         kind = self.task.kind
-        sets = draw(held_out(TEST, size), NUM_TESTED, size, size, D_INPUT[kind])
+        sets = draw(self.random(TEST, size), NUM_TESTED, size, size, D_INPUT[kind])
         engine, right = PointerEngine(cast(PointerNetwork, model)), solve(kind, sets)
         with evaluating(model):
             found = [answer.order for answer in engine.answer(sets, search or self.search)]
@@ -77,7 +76,7 @@ class PointingTask(GeneratedTask[PointsSettings, PointerSettings, PointBatch]):
 
     def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
         """What each step of the answer points at."""
-        points = self.draw(held_out(TEST), 1).sets[0] if text is None else self._read(text)
+        points = self.example().sets[0] if text is None else self._read(text)
         engine = PointerEngine(cast(PointerNetwork, model))
         with evaluating(model):
             (answer,) = engine.answer([points], self.search)

@@ -1,7 +1,4 @@
-"""Lines of text files, plain or compressed (gzip, zstd, told by content), streamed in constant memory.
-
-Only "\\n" ends a line, so that line n of one file stays beside line n of another whatever else a line holds.
-"""
+"""Lines of plain, gzip or zstd files, streamed in constant memory; only a newline ends a line."""
 
 import gzip
 import io
@@ -12,7 +9,7 @@ from typing import BinaryIO
 
 import zstandard
 
-from saccade.errors import DataError
+from saccade.errors import DataError, OutputExists
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -49,6 +46,12 @@ def check_readable(path: Path) -> None:
     """Refuse a file that `open_text` would refuse to open; a pipe is left untouched."""
     if not path.is_fifo():
         open_bytes(path).close()
+
+
+def check_new(path: Path, done: str, kind: str = "file") -> None:
+    """Refuse an output that exists already; the message ends with what was not `done`."""
+    if path.exists():
+        raise OutputExists(f"{path} exists already. Remove it or name another {kind}; nothing was {done}.")
 
 
 def open_bytes(path: Path, *, key: str = "") -> io.BufferedReader:

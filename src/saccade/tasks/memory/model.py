@@ -1,4 +1,4 @@
-"""The Neural Turing Machine as a model that answers in episodes."""
+"""The Neural Turing Machine, and the LSTM that it is held against (Graves et al. 2014, §4): they answer in episodes."""
 
 import torch
 from jaxtyping import Float
@@ -8,7 +8,7 @@ from saccade.errors import DataError
 from saccade.nn.addressing import Addressing
 from saccade.nn.turing import FeedForwardController, LstmController, TuringMachine, Writing
 from saccade.tasks.memory.episodes import Episodes
-from saccade.tasks.memory.model_settings import TuringSettings
+from saccade.tasks.memory.settings import LstmSettings, TuringSettings
 
 
 class Turing(nn.Module):
@@ -55,3 +55,19 @@ class Turing(nn.Module):
             interpolates=settings.interpolates,
             sharpens=settings.sharpens,
         )
+
+
+class Lstm(nn.Module):
+    """The same without a memory: it keeps what it saw in its state."""
+
+    def __init__(self, settings: LstmSettings, num_inputs: int, num_outputs: int) -> None:
+        super().__init__()
+        self.settings = settings
+        self.layers = nn.LSTM(num_inputs, settings.d_model, settings.layers, batch_first=True)
+        self.output = nn.Linear(settings.d_model, num_outputs)
+
+    def forward(self, episodes: Episodes) -> Float[Tensor, "batch steps bits"]:
+        """The logit of a one for each bit, at every step."""
+        states, _ = self.layers(episodes.inputs)
+        logits: Tensor = self.output(states)
+        return logits
