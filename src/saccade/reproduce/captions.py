@@ -13,8 +13,7 @@ from torch.nn.utils import clip_grad_norm_
 from saccade.nn import dropout
 from saccade.reproduce.finding import Advanced, Finding, spread
 from saccade.search.settings import SearchSettings
-from saccade.tasks.captioning.digits import SceneBatch
-from saccade.tasks.captioning.digits_task import DigitsLesson
+from saccade.tasks.captioning.digits import DigitsLesson, SceneBatch
 from saccade.tasks.captioning.loss import CaptionLearner
 from saccade.tasks.captioning.model import AnyCaptioner
 from saccade.tasks.captioning.settings import CaptionerSettings, DigitsSettings

@@ -62,7 +62,6 @@ class CoAttentionModel(nn.Module):
             nn.init.normal_(embedding.weight, std=d_model**-0.5)
 
     def forward(self, batch: Scenes) -> Float[Tensor, "batch classes"]:
-        """The logit of every colour."""
         cells = (self.colours(batch.colours) + self.shapes(batch.shapes)).permute(0, 3, 1, 2)
         cells = cells + self.neighbours(cells).relu()
         words = (self.words(batch.question) * batch.question_mask[..., None]).mT
