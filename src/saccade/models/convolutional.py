@@ -35,7 +35,6 @@ class ConvolutionalState:
     """Tokens read so far."""
 
     def pick(self, rows: Int[Tensor, " picked"]) -> "ConvolutionalState":
-        """The state of these rows, in this order."""
         inputs = tuple(inputs.index_select(0, rows) for inputs in self.inputs)
         return ConvolutionalState(self.source.pick(rows), inputs, self.length)
 
@@ -61,7 +60,6 @@ class Convolutional(EncoderDecoder[Memory, ConvolutionalState]):
         return convolutional_memory(states, embedded, sources.source_mask)
 
     def forward(self, batch: Batch) -> TargetStates:
-        """Teacher forcing: the decoder's last states at every position of a known target, all at once."""
         hidden, _ = self._decode(batch.prefix, self.start(self.encode(batch)))
         return hidden
 

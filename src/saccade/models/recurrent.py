@@ -65,7 +65,6 @@ class Recurrent(EncoderDecoder[Encoded, DecoderState]):
         return encoded._replace(states=encoded.states.take_along_dim(order[..., None], dim=1))  # its own inverse
 
     def forward(self, batch: Batch) -> TargetStates:
-        """Teacher forcing: the decoder's states at every position of a known target."""
         return self.learn(batch).hidden
 
     def learn(self, batch: Batch) -> Learned:
@@ -80,7 +79,6 @@ class Recurrent(EncoderDecoder[Encoded, DecoderState]):
         return DecoderState(memory.last, source, feed=torch.zeros_like(memory.last.hidden[-1]))
 
     def advance(self, last: RowTokens, state: DecoderState) -> tuple[RowStates, DecoderState]:
-        """Read one token a row."""
         decoded, state = self.decoder(self.embed(self.target_embedding, last[:, None]), state)
         return decoded.hidden[:, 0], state
 

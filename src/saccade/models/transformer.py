@@ -70,7 +70,6 @@ class TransformerWriter(Writer[Memory, TransformerState]):
         return self.decoder_norm(states)[:, 0], replace(state, said=tuple(said))
 
     def embed(self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0) -> States:
-        """Vectors of tokens and of their positions."""
         embedded: Tensor = self.dropout(self.positions(scaled(embedding, ids), start))
         return embedded
 
@@ -111,7 +110,6 @@ class Transformer(EncoderDecoder[Memory, TransformerState], TransformerWriter):
         return Memory(states, states, sources.source_mask)
 
     def forward(self, batch: Batch) -> TargetStates:
-        """Teacher forcing: the decoder's last states at every position of a known target, all at once."""
         memory = self.encode(batch)
         states = self.embed(self.target_embedding, batch.prefix)
         for layer in self._decoder:

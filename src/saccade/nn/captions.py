@@ -26,7 +26,6 @@ class CaptionState:
     """The cells of the image; never change."""
 
     def pick(self, rows: Int[Tensor, " picked"]) -> "CaptionState":
-        """The state of these rows, in this order."""
         return CaptionState(self.recurrent.pick(rows), self.image.pick(rows))
 
 
@@ -98,7 +97,6 @@ class Stepping:
     def __call__(
         self, position: int, context: Float[Tensor, "batch d_image"], hidden: Hidden, cell: Hidden
     ) -> tuple[Hidden, Hidden]:
-        """The next hidden state and cell."""
         gates = torch.addmm(self.of_known[position], context, self.of_context).addmm(hidden, self.of_hidden)
         into, keep, new, out = gates.chunk(4, dim=1)  # torch's order
         cell = keep.sigmoid() * cell + into.sigmoid() * new.tanh()

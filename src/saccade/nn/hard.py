@@ -26,7 +26,6 @@ class HardMemory(Memory):
     """None = nothing is left to chance: the likeliest position is read."""
 
     def pick(self, rows: Int[Tensor, " picked"]) -> "HardMemory":
-        """The memory of these rows of the batch, in this order."""
         picked = Memory.pick(self, rows)
         samples = None if self.samples is None else self.samples.index_select(0, rows)
         return HardMemory(picked.keys, picked.values, picked.mask, samples)

@@ -22,7 +22,6 @@ class PointerScores(AttentionModule):
         self.score = Additive(d_query, d_key, d_hidden)
 
     def memory(self, states: KeyStates, mask: Mask | None = None) -> Memory:
-        """What these states offer to be pointed at; prepared once, however often it is asked."""
         return Memory(self.score.keys(states), states, mask)
 
     def forward(self, query: Query, memory: Memory, taken: Bool[Tensor, "batch query key"] | None = None) -> QueryByKey:

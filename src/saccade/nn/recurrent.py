@@ -180,7 +180,6 @@ class DecoderState:
     """Tokens read so far."""
 
     def pick(self, rows: Int[Tensor, " picked"]) -> "DecoderState":
-        """The state of these rows, in this order."""
         return replace(
             self,
             recurrent=self.recurrent.pick(rows),

@@ -46,11 +46,9 @@ class InnerProduct(nn.Module):
         self.scale = scale
 
     def keys(self, states: KeyStates) -> Keys:
-        """b(k)."""
         return self.key_map(states)
 
     def queries(self, query: Query) -> Float[Tensor, "batch query d_key"]:
-        """a(q)."""
         return self.query_map(query)
 
     def forward(self, query: Query, keys: Keys) -> QueryByKey:

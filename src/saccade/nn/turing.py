@@ -42,11 +42,9 @@ class FeedForwardController(nn.Module):
         self.layer = nn.Linear(d_input, d_controller)
 
     def start(self, batch: int) -> Carried:
-        """Nothing."""
         return ()
 
     def forward(self, seen: Float[Tensor, "batch d_input"], carried: Carried) -> tuple[ControllerStates, Carried]:
-        """What it makes of this step alone."""
         return self.layer(seen).tanh(), carried
 
 
@@ -64,7 +62,6 @@ class LstmController(nn.Module):
         return hidden.expand(batch, -1), cell.expand(batch, -1)
 
     def forward(self, seen: Float[Tensor, "batch d_input"], carried: Carried) -> tuple[ControllerStates, Carried]:
-        """The next state."""
         hidden, cell = self.cell(seen, carried)
         return hidden, (hidden, cell)
 

@@ -7,7 +7,7 @@ import torch
 from saccade.data.sampler import Position
 from saccade.errors import DataError
 from saccade.search.settings import SearchSettings
-from saccade.tasks.captioning.digits_task import EASY, DigitsTask, mass
+from saccade.tasks.captioning.digits import EASY, DigitsTask, mass
 from saccade.tasks.captioning.settings import CaptionerSettings, DigitsSettings
 from saccade.tasks.generated import TEST, TRAIN
 

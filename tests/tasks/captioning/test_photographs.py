@@ -13,9 +13,9 @@ from tests.tasks.captioning.walls import Colours, write_walls
 from saccade.errors import ModelError
 from saccade.nn.images import D_EFFICIENT, EfficientNetLite
 from saccade.tasks.captioning import photographs as captions
-from saccade.tasks.captioning.network import EfficientNet
-from saccade.tasks.captioning.scores import bare, caption_bleu
+from saccade.tasks.captioning.features import EfficientNet
 from saccade.tasks.captioning.settings import CaptionsRecipe, CaptionsSettings
+from saccade.tasks.captioning.task import bare, caption_bleu
 from saccade.text.tokenizer import Tokenizer, TokenizerSettings
 from saccade.trace.file import load_all
 

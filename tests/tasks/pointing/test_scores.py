@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from saccade.tasks.pointing.scores import answer_scores, area, exact_match, is_polygon, tour_length
+from saccade.tasks.pointing.geometry import answer_scores, area, exact_match, is_polygon, tour_length
 
 SQUARE = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0.5, 0.25]])
 

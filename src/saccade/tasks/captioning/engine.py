@@ -1,7 +1,6 @@
 """Runs a captioner with torch: images in, what is said of them out, and where it looked for each word."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -10,7 +9,6 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from saccade.engines.engine import Advanced, Ids, Traced
-from saccade.engines.tracing import written_tokens
 from saccade.errors import ModelError
 from saccade.nn.capture import capture
 from saccade.nn.mode import evaluating
@@ -20,7 +18,7 @@ from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.tasks.captioning.batch import Images, collate_captions
 from saccade.tasks.captioning.model import AnyCaptioner, Captioner
-from saccade.text.tokenizer import BOS, EOS, PAD, Tokenizer
+from saccade.text.tokenizer import BOS, EOS, PAD
 from saccade.trace.trace import AttentionTrace, Layer, Picture, Tokens
 
 BATCH = 64
@@ -73,19 +71,14 @@ class CaptionEngine:
         return Traced(tuple(log_probs.tolist()), tuple(layers))
 
 
-def caption_trace(
-    traced: Traced, caption: Hypothesis, tokenizer: Tokenizer, picture: Picture, *, model: str = ""
-) -> AttentionTrace:
+def caption_trace(traced: Traced, caption: Hypothesis, target: Tokens, picture: Picture) -> AttentionTrace:
     """Where a model looked for each piece of a caption; `trace.words` makes words of them."""
-    tokens = written_tokens(tokenizer, replace(caption, finished=True))
-    made = AttentionTrace(
+    return AttentionTrace(
         source=Tokens(()),
-        target=tokens,
+        target=target,
         layers=traced.layers,
-        model=model,
         score=caption.score,
-        log_prob=caption.log_prob,
+        log_prob=caption.log_prob if caption.finished else None,
         token_log_probs=traced.token_log_probs,
         image=picture,
     )
-    return made if caption.finished else replace(made, log_prob=None)

@@ -1,6 +1,7 @@
 """Grids of image features, computed once by a frozen network and kept in a file that is mapped, not read.
 
-Beside the array stands a description: which images, which network, and the checksum of it all.
+Beside the array stands a description: which images, which network, and the checksum of it all. The network is
+EfficientNet-Lite0 from a file of parameters; docs/captions.md says where to get it.
 """
 
 import json
@@ -10,11 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 
 from saccade import files
 from saccade.engines.engine import Advanced
-from saccade.errors import DataError
+from saccade.errors import DataError, ModelError
+from saccade.files import sha256_of
+from saccade.nn.images import EfficientNetLite
 from saccade.tasks.captioning.images import Pixels, pixel_batches
 
 Grids = NDArray[np.floating[Any]]
@@ -125,3 +131,31 @@ def _described(path: Path, *, with_checksum: bool = False) -> Description | None
 
 def _beside(path: Path) -> Path:
     return path.with_suffix(".json")
+
+
+SIZE = 224
+"""Pixels of a side: what it was trained on."""
+MEAN, SPREAD = 127.0, 128.0
+
+
+class EfficientNet:
+    """The frozen network, from pixels to grids of 7 × 7 cells with 1280 features each."""
+
+    def __init__(self, path: Path) -> None:
+        """`path` is a safetensors file that benchmarks/efficientnet.py wrote."""
+        self.network = EfficientNetLite().eval().requires_grad_(False)
+        try:
+            self.network.load_state_dict(load_file(path))
+        except (OSError, SafetensorError, RuntimeError) as error:
+            raise ModelError(
+                f"{path} must hold the parameters of EfficientNet-Lite0 as benchmarks/efficientnet.py writes them, but "
+                f"it cannot be used: {str(error).splitlines()[0]}. Make it again."
+            ) from None
+        self.checksum = sha256_of(path)
+
+    def __call__(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Grids of these images."""
+        channels_first = torch.from_numpy(np.ascontiguousarray(pixels)).permute(0, 3, 1, 2)
+        with torch.inference_mode():
+            grids: NDArray[np.float32] = self.network((channels_first.float() - MEAN) / SPREAD).numpy()
+        return grids

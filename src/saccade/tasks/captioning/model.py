@@ -48,7 +48,6 @@ class Captioner(Writer[Memory, State]):
         return Memory(cells, cells)
 
     def forward(self, batch: CaptionBatch) -> TargetStates:
-        """Teacher forcing: the decoder's last states at every position of known captions."""
         return self.learn(batch).hidden
 
     @abstractmethod
@@ -94,7 +93,6 @@ class RecurrentCaptioner(Captioner[CaptionState]):
         return self.decoder.start(memory.values, memory.mask)
 
     def advance(self, last: RowTokens, state: CaptionState) -> tuple[RowStates, CaptionState]:
-        """Read one token a row."""
         decoded, state = self.decoder(self.embed(self.target_embedding, last[:, None]), state)
         return decoded.hidden[:, 0], state
 

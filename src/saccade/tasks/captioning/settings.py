@@ -64,7 +64,6 @@ class CaptionerSettings(Checked):
 
     @property
     def attends(self) -> bool:
-        """Whether the decoder has attention, whose weights can be looked at."""
         return self.attention != "mean"
 
 

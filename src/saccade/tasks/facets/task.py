@@ -51,7 +51,6 @@ class MultiDimensional(nn.Module):
         self.output = nn.Linear(2 * d_model, 2 * num_values)
 
     def forward(self, batch: Facets) -> Float[Tensor, "batch 2 classes"]:
-        """The logits of every value, of both facets."""
         states = elu(self.hidden(self.embedding(batch.words)))
         both = [
             self.forwards_gate(states, self.forwards(states, batch.mask)),

@@ -55,7 +55,6 @@ class FeatureMap(nn.Module):
         self.output = nn.Conv2d(d_model, num_classes, 1)
 
     def forward(self, batch: Glyphs) -> Float[Tensor, "batch classes grid_rows grid_columns"]:
-        """The logit of every class in every cell."""
         features = self.attention(self.cells(batch.image))
         for layer in self.layers:
             features = layer(features).relu()

@@ -31,7 +31,6 @@ class Turing(nn.Module):
         self.output = nn.Linear(d_controller + d_contexts, num_outputs)
 
     def forward(self, episodes: Episodes) -> Float[Tensor, "batch steps bits"]:
-        """The logit of a one for each bit, at every step."""
         if episodes.num_remembered > self.settings.rows:
             raise DataError(
                 f"A memory needs a row for each of the {episodes.num_remembered} things that an episode wants "
@@ -57,7 +56,6 @@ class Lstm(nn.Module):
         self.output = nn.Linear(settings.d_model, num_outputs)
 
     def forward(self, episodes: Episodes) -> Float[Tensor, "batch steps bits"]:
-        """The logit of a one for each bit, at every step."""
         states, _ = self.layers(episodes.inputs)
         logits: Tensor = self.output(states)
         return logits

@@ -40,16 +40,13 @@ class MemoryTask(GeneratedTask[EpisodesSettings, TuringSettings | LstmSettings, 
         return Turing(self.model, *sizes) if isinstance(self.model, TuringSettings) else Lstm(self.model, *sizes)
 
     def draw(self, random: np.random.Generator, count: int) -> Episodes:
-        """`count` episodes, all of one size."""
         return episodes.draw(random, self.task, count)
 
     @property
     def d_model(self) -> int:
-        """Size of the model's states."""
         return self.model.d_controller if isinstance(self.model, TuringSettings) else self.model.d_model
 
     def loss(self, model: nn.Module, batch: Episodes) -> Tensor:
-        """The cross-entropy of all wanted bits, in nats."""
         return answer_loss(model, batch)
 
     def quality(self, model: nn.Module, batch: Episodes) -> float:

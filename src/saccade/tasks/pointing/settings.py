@@ -7,9 +7,7 @@ from typing import Literal
 from saccade.fields import Changeable, Checked, Layers, Positive, Size
 from saccade.recipe import Recipe
 from saccade.search.settings import SearchSettings
-from saccade.tasks.pointing.geometry import FEWEST, MOST_ON_TOUR
-
-PointTask = Literal["sort", "hull", "tour"]
+from saccade.tasks.pointing.geometry import FEWEST, MOST_ON_TOUR, PointTask
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,10 +11,9 @@ from saccade.nn.mode import evaluating
 from saccade.search.settings import SearchSettings
 from saccade.tasks.generated import TEST, GeneratedTask
 from saccade.tasks.pointing.engine import PointerEngine, label
-from saccade.tasks.pointing.geometry import Points, need_enough
+from saccade.tasks.pointing.geometry import Points, answer_scores, exact_match, need_enough
 from saccade.tasks.pointing.model import PointerNetwork
 from saccade.tasks.pointing.points import D_INPUT, PointBatch, draw, point_batch, solve
-from saccade.tasks.pointing.scores import answer_scores, exact_match
 from saccade.tasks.pointing.settings import PointerSettings, PointsSettings
 from saccade.trace.trace import AttentionTrace
 
@@ -30,7 +29,6 @@ class PointingTask(GeneratedTask[PointsSettings, PointerSettings, PointBatch]):
         return PointerNetwork(self.model, D_INPUT[self.task.kind])
 
     def draw(self, random: np.random.Generator, count: int) -> PointBatch:
-        """`count` sets with their answers."""
         return point_batch(self.task.kind, random, count, self.task.smallest, self.task.largest)
 
     def loss(self, model: nn.Module, batch: PointBatch) -> Tensor:
