@@ -1,17 +1,18 @@
 """Pairs of a key and a value, and a key whose value is wanted: a dictionary that is new in every example."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from saccade.tasks.generated import Labelled
 from saccade.tasks.lookup.settings import LookupSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Lookups:
+class Lookups(Labelled):
     """Examples side by side."""
 
     keys: Int[Tensor, "batch key"]
@@ -22,15 +23,6 @@ class Lookups:
     """A key of the example."""
     label: Int[Tensor, " batch"]
     """Its value."""
-
-    @property
-    def num_targets(self) -> int:
-        """One for each example."""
-        return len(self.label)
-
-    def to(self, device: torch.device) -> "Lookups":
-        """The same on another device."""
-        return Lookups(*(getattr(self, field.name).to(device) for field in fields(self)))
 
 
 def draw(task: LookupSettings, random: np.random.Generator, count: int) -> Lookups:

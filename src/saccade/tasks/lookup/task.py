@@ -4,12 +4,12 @@ import re
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from saccade.errors import DataError, ModelError
 from saccade.nn.capture import capture
 from saccade.nn.mode import evaluating
-from saccade.tasks.generated import TEST, GeneratedTask, classification_loss
+from saccade.tasks.generated import TEST, ClassificationTask
 from saccade.tasks.lookup import lookups
 from saccade.tasks.lookup.lookups import Lookups
 from saccade.tasks.lookup.model import Retriever
@@ -19,10 +19,8 @@ from saccade.trace.trace import AttentionTrace, Layer, Tokens
 _TEXT = re.compile(r"(k\d+=v\d+\s+)+k\d+", re.ASCII)
 
 
-class LookupTask(GeneratedTask[LookupSettings, RetrieverSettings, Lookups]):
+class LookupTask(ClassificationTask[LookupSettings, RetrieverSettings, Lookups]):
     """Pairs that are drawn at random."""
-
-    measure = "accuracy"
 
     def build(self) -> Retriever:
         """A new model."""
@@ -31,14 +29,6 @@ class LookupTask(GeneratedTask[LookupSettings, RetrieverSettings, Lookups]):
     def draw(self, random: np.random.Generator, count: int) -> Lookups:
         """`count` examples."""
         return lookups.draw(self.task, random, count)
-
-    def loss(self, model: nn.Module, batch: Lookups) -> Tensor:
-        """The cross-entropy of the wanted values."""
-        return classification_loss(model, batch)
-
-    def quality(self, model: nn.Module, batch: Lookups) -> float:
-        """The share of values that are right."""
-        return float((model(batch).argmax(dim=-1) == batch.label).double().mean())
 
     def sample(self, model: nn.Module, batch: Lookups) -> tuple[str, str]:
         """The first example, and what was answered."""
@@ -51,7 +41,7 @@ class LookupTask(GeneratedTask[LookupSettings, RetrieverSettings, Lookups]):
                 'Weights were asked for, but a model with reads = "mean" has none: all pairs count alike. '
                 'Train one with reads = "attention".'
             )
-        batch = self.draw(np.random.default_rng((self.seed, TEST)), 1) if text is None else self._read(text)
+        batch = self.draw(self.random(TEST), 1) if text is None else self._read(text)
         with evaluating(model), capture(model) as captured:
             answer = f"v{int(model(batch)[0].argmax())}"
         pairs = _pairs(batch)
