@@ -12,7 +12,7 @@ from tests.tasks.captioning.walls import Colours, write_walls
 
 from saccade.errors import ModelError
 from saccade.nn.images import D_EFFICIENT, EfficientNetLite
-from saccade.tasks.captioning import photographs as captions
+from saccade.tasks.captioning import task as captions
 from saccade.tasks.captioning.features import EfficientNet
 from saccade.tasks.captioning.settings import CaptionsRecipe, CaptionsSettings
 from saccade.tasks.captioning.task import bare, caption_bleu

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
-from saccade.tasks.captioning.network import EfficientNet
 
 from saccade.nn.images import D_EFFICIENT
+from saccade.tasks.captioning.features import EfficientNet
 
 COLOURS = {"red": (250, 0, 0), "green": (0, 250, 0), "blue": (0, 0, 250), "white": (250, 250, 250)}
 
