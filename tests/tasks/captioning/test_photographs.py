@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 
 from saccade.errors import ModelError
 from saccade.nn.images import D_EFFICIENT, EfficientNetLite
-from saccade.tasks.captioning import photographs as captions
+from saccade.tasks.captioning import task as captions
 from saccade.tasks.captioning.features import EfficientNet
 from saccade.tasks.captioning.settings import CaptionsRecipe, CaptionsSettings
 from saccade.tasks.captioning.task import bare, caption_bleu
