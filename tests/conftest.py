@@ -17,6 +17,8 @@ from hypothesis import settings
 # `make test` runs two processes on what may be two cores: each, and each it starts, gets one thread. Said to
 # torch before it is imported, as importing it takes seconds that many tests do not need.
 os.environ["OMP_NUM_THREADS"] = "1"
+# Some virtual machines announce AMX and end a process that uses it (bfloat16) with an illegal instruction.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")
 
 # A busy machine is no failure, and a failure found once is found again.
 settings.register_profile("saccade", deadline=None, derandomize=True)

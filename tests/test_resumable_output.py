@@ -133,7 +133,7 @@ def test_a_directory_that_does_not_exist_is_not_made(source: Path, tmp_path: Pat
 
 
 RUN = """
-import saccade.cli.translate as module
+import saccade.line_translation as module
 module.CHUNK, module.FIRST = 12, 4
 from saccade.cli.main import run
 run()
@@ -146,8 +146,8 @@ def test_killed_in_earnest(trained: Path, saccade, tmp_path: Path, monkeypatch: 
     source, output, part = tmp_path / "in", tmp_path / "out", tmp_path / "out.part"
     source.write_text("".join(f"fox dog{' cat bee' * rng.randrange(9)}\n" for _ in range(240)))
     words = ["translate", "-m", trained / "run", source, "--beam", "4"]
-    monkeypatch.setattr("saccade.cli.translate.CHUNK", 12)
-    monkeypatch.setattr("saccade.cli.translate.FIRST", 4)
+    monkeypatch.setattr("saccade.line_translation.CHUNK", 12)
+    monkeypatch.setattr("saccade.line_translation.FIRST", 4)
     expected = saccade(*words).stdout
     sizes = [0]
     for _ in range(3):

@@ -20,7 +20,7 @@ from saccade.errors import ModelError
 from saccade.search.hypothesis import Hypothesis
 from saccade.text.normalize import normalize
 from saccade.text.tokenizer import Tokenizer, Tokenizers, TokenizerSettings
-from saccade.trace.alignment import Reading
+from saccade.trace.alignment import HeadSelection
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
 from saccade.translation import Translation, Translations
 from saccade.translator import Translator
@@ -204,6 +204,7 @@ def test_a_notebook_shows_several_translations_in_a_table():
 
 def test_a_notebook_shows_the_attention_of_several_texts(translator: Translator):
     shown = translator.translate(["cat lion", "dog"], attention=True)._repr_html_()
+    assert shown.count("<details>") == shown.count("<iframe") == 2
     assert "Katze" in shown
     assert "Hund" in shown
 
@@ -293,7 +294,7 @@ def test_words_are_aligned_if_attention_was_asked_for(translator: Translator):
         found = translator.translate(text, attention=True)
         assert found.alignment is not None
         (pair,) = weigh_words(translator, [text.split()], [found.text.split()])
-        assert found.alignment == tuple(pair.links(Reading()))
+        assert found.alignment == tuple(pair.links(HeadSelection()))
         assert [target for _, target in found.alignment] == list(range(len(found.text.split())))
 
 

@@ -58,7 +58,9 @@ class Pipeline:
         self, segments: Sequence[tuple[Segment, TextConstraints]], options: TranslateOptions, advanced: Advanced
     ) -> list[Translation]:
         """The translation of each segment by itself; what has nothing to translate stays as it is."""
-        translations = [Translation(segment.part.text, segment.untranslated) for segment, _ in segments]
+        translations = [
+            Translation(segment.part.text, "" if segment.ids else segment.untranslated) for segment, _ in segments
+        ]
         rows = [row for row, (segment, _) in enumerate(segments) if segment.ids]
         advanced(len(segments) - len(rows))
         sources = [segments[row][0].ids for row in rows]
@@ -93,13 +95,12 @@ class Pipeline:
         if mbr is None:
             return found
         decode, language = self.directory.tokenizers.target.decode, self.directory.description.target_language
-        sampled, count = settings.method == "sampling", options.search.n_best
-        return [
-            rank_by_risk(several, [decode(each.ids) for each in several], mbr, sampled=sampled, language=language)[
-                :count
-            ]
+        sampled = settings.method == "sampling"
+        ranked = (
+            rank_by_risk(several, [decode(each.ids) for each in several], mbr, sampled=sampled, language=language)
             for several in found
-        ]
+        )
+        return [several[: options.search.n_best] for several in ranked]
 
     def _translation(self, source: str, hypothesis: Hypothesis, text: str, traced: Traced | None) -> Translation:
         tokenizers, model = self.directory.tokenizers, self.directory.name

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from saccade import __version__, files, settings
-from saccade.engines.engine import Compute, EngineName
 from saccade.errors import DataError, OutputExists
 from saccade.search.settings import SearchSettings
-from saccade.text.formats.opening import compress
+from saccade.text.formats.opening import check_new, compress
 from saccade.text.formats.stream import EncodingErrors, Lines, Mark
 from saccade.text.segments import Split
 
@@ -36,12 +35,8 @@ class Job:
     """Checksum of the terms that constrain translations."""
     mbr: int | None = None
     """Number of samples that minimum Bayes risk chooses from."""
-    engine: EngineName = "auto"
-    """What runs the model."""
-    compute: Compute = "float32"
-    """Numeric precision."""
-    device: str = "cpu"
-    """Where the model runs."""
+    runtime: str = ""
+    """Engine, numeric precision and device."""
     json: bool = False
     """Whether each line is written as JSON."""
     split: Split = "auto"
@@ -90,11 +85,8 @@ class ResumableOutput:
 def open_resumable(
     output: Path, job: Job, lines: Lines, report: Report = lambda sentence: None
 ) -> Iterator[ResumableOutput]:
-    """Begin an output, or resume one, with `lines` moved on to the first that is not in it yet.
-
-    At a normal end the output is in place. After an error or Ctrl-C, what is written stays.
-    """
-    check_new(output)
+    """Begin or resume an output, with `lines` moved to the first not in it; after an error, what is written stays."""
+    check_new(output, "translated")
     part = output.with_name(f"{output.name}.part")
     with _lock(part, output):
         with part.open("r+b" if part.exists() else "x+b") as file:
@@ -111,7 +103,9 @@ def open_resumable(
                 else:
                     _remove(part)
                 raise
-        check_new(output)
+            if not result.state.output:
+                file.write(compress(b"", output))  # a compressed file of nothing has bytes
+        check_new(output, "translated")
         part.rename(output)
         files.sync(output.parent.absolute())
         _remove(part)
@@ -164,14 +158,8 @@ def _lock(part: Path, output: Path) -> Iterator[None]:
             stack.enter_context(files.lock(part.with_name(f".{part.name}.lock"), refusal))
         except OSError as error:
             raise OSError(error.errno, error.strerror, str(output)) from None
-        check_new(output)  # the process that held the lock may have finished since
+        check_new(output, "translated")  # the process that held the lock may have finished since
         yield
-
-
-def check_new(output: Path) -> None:
-    """Refuse an output that exists already."""
-    if output.exists():
-        raise OutputExists(f"{output} exists already. Remove it or name another file; nothing was translated.")
 
 
 def _state_path(part: Path) -> Path:

@@ -1,8 +1,8 @@
 """What a call of `translate` asks for, checked before anything is translated."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, TypedDict, get_args
 
 from saccade.engines.lexical_constraints import need_beam
 from saccade.engines.mbr import candidate_search
@@ -11,6 +11,20 @@ from saccade.evaluation.risk import MinimumRisk
 from saccade.search.settings import SearchSettings
 from saccade.text.segments import Split
 from saccade.text.wording import Wording
+
+
+class TranslateKeywords(TypedDict, total=False):
+    """What `Translator.translate` takes beside the texts; its docstring explains each."""
+
+    beam: int | None
+    n_best: int | None
+    glossary: Mapping[str, str] | None
+    search: SearchSettings | None
+    wording: Wording | Sequence[Wording] | None
+    mbr: MinimumRisk | None
+    attention: bool
+    split: Split
+    advanced: Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from math import fsum
 from typing import NamedTuple
 
-from saccade.trace import alignment
-from saccade.trace.trace import AttentionTrace, Matrix, Tokens
+from saccade.markup import tag
+from saccade.trace import alignment, notebook
+from saccade.trace.trace import AttentionTrace
 from saccade.trace.words import word_spans
 
 
@@ -39,37 +39,30 @@ class Translation:
 
     @property
     def alignment(self) -> tuple[alignment.Link, ...] | None:
-        """Links (source word, target word), counted from 0: each word of the translation with the one it attends to
-        most. A word is what stands between blanks, or a single Chinese or Japanese character. None unless attention was
-        asked for.
-        """
+        """Links (source word, target word) from 0: what each target word attends to most; None without attention."""
         if self.attention is None:
             return None
         heard = alignment.HeadSelection().weights(self.attention)
-        source, target = (_word_shares(side) for side in (self.attention.source, self.attention.target))
+        sides = (self.attention.source, self.attention.target)
+        source, target = (alignment.shares(side.spans, word_spans(side.text)) for side in sides)
         return tuple(alignment.links(alignment.between_words(heard, source, target)))
+
+    @property
+    def traces(self) -> list[AttentionTrace]:
+        """Its attention and that of its alternatives, as far as it was asked for."""
+        return [each.attention for each in (self, *self.alternatives) if each.attention is not None]
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page of its attention and that of its alternatives, or the text alone."""
-        traces = [each.attention for each in (self, *self.alternatives) if each.attention is not None]
-        if not traces:
-            return f"<p>{escape(self.text)}</p>"
-        from saccade.trace.notebook import repr_html
-
-        return repr_html(traces)
+        return notebook.repr_html(self.traces) if self.traces else tag("p", self.text)
 
 
 class Translations(list[Translation]):
-    """The translations of several texts, in their order; a notebook shows their attention, or a table."""
+    """The translations of several texts, in their order."""
 
     def _repr_html_(self) -> str:
-        traces = [translation.attention for translation in self if translation.attention is not None]
-        if traces and len(traces) == len(self):
-            from saccade.trace.notebook import repr_html
-
-            return repr_html(traces)
-        rows = (f"<tr><td>{escape(each.source)}</td><td>{escape(each.text)}</td></tr>" for each in self)
-        return f"<table>{''.join(rows)}</table>"
+        """What a notebook shows: a line for each, which opens the page of its attention."""
+        return notebook.repr_html_list([notebook.Shown(each.source, each.text, each.traces) for each in self])
 
 
 def join_parts(
@@ -80,36 +73,23 @@ def join_parts(
     score: Callable[[Sequence[Translation]], float],
 ) -> Translation:
     """The translations of all parts of a text as that of the whole; the n-th best has the n-th best of every part."""
-    ranked = [(part, *part.alternatives) for part in parts]
-    best, *others = (
-        _join([several[min(place, len(several) - 1)] for several in ranked], source, join_texts, score)
-        for place in range(max(map(len, ranked)))
-    )
-    return replace(best, alternatives=tuple(others)) if others else best
 
-
-def _join(
-    parts: Sequence[Translation],
-    source: str,
-    join_texts: Callable[[Sequence[str]], str],
-    score: Callable[[Sequence[Translation]], float],
-) -> Translation:
-    """One translation of every part, put together."""
-    if len(parts) == 1:
-        (whole,) = parts
-        return (
-            whole
-            if whole.source == source and not whole.alternatives
-            else replace(whole, source=source, alternatives=())
+    def join(parts: Sequence[Translation]) -> Translation:
+        if len(parts) == 1:
+            return replace(parts[0], source=source, alternatives=())
+        return Translation(
+            source=source,
+            text=join_texts([part.text for part in parts]),
+            score=score(parts),
+            log_prob=sum(part.log_prob for part in parts),
+            tokens=tuple(token for part in parts for token in part.tokens),
+            num_parts=len(parts),
         )
-    return Translation(
-        source=source,
-        text=join_texts([part.text for part in parts]),
-        score=score(parts),
-        log_prob=sum(part.log_prob for part in parts),
-        tokens=tuple(token for part in parts for token in part.tokens),
-        num_parts=len(parts),
-    )
+
+    ranked = [(part, *part.alternatives) for part in parts]
+    places = range(max(map(len, ranked)))
+    best, *others = (join([several[min(place, len(several) - 1)] for several in ranked]) for place in places)
+    return replace(best, alternatives=tuple(others)) if others else best
 
 
 class Scored(NamedTuple):
@@ -124,8 +104,3 @@ class Scored(NamedTuple):
     def log_prob(self) -> float:
         """log p(target | source)."""
         return fsum(self.log_probs)
-
-
-def _word_shares(tokens: Tokens) -> Matrix:
-    assert tokens.spans is not None, "a translator knows where its tokens stand"
-    return alignment.shares(tokens.spans, word_spans(tokens.text))

@@ -1,9 +1,9 @@
 """Text in, translation out. What most users import; `pipeline.py` is what happens in between."""
 
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args, overload
+from typing import Unpack, get_args, overload
 
 from saccade.directory import ModelDirectory
 from saccade.engines.automatic import load_engine, load_ensemble
@@ -16,11 +16,11 @@ from saccade.pipeline import Pipeline
 from saccade.search.overrides import adjust_search
 from saccade.search.settings import SearchSettings
 from saccade.text.normalize import normalize
-from saccade.text.segments import Split
 from saccade.text.tokenizer import EOS, SPECIALS
 from saccade.text.wording import Wording
 from saccade.trace.trace import KINDS, AttentionTrace, Kind
 from saccade.translate_options import (
+    TranslateKeywords,
     TranslateOptions,
     check_counts,
     check_pairs,
@@ -53,13 +53,15 @@ def load(
     if not paths:
         raise ModelError("load needs at least one model directory, but an empty list was given.")
     first, *others = members = [ModelDirectory.open_translator(Path(member)) for member in paths]
+    runtime = f"{engine} {compute} {device}"
     if not others:
-        return Translator(first, load_engine(first, engine, device=device, compute=compute), wording=wording, mbr=mbr)
+        alone = load_engine(first, engine, device=device, compute=compute)
+        return Translator(first, alone, wording=wording, mbr=mbr, runtime=runtime)
     together = load_ensemble(members, engine, device=device, compute=compute)
     # A text that is too long for one of them is too long.
     shortest = min(member.description.max_tokens for member in members)
     first = replace(first, description=replace(first.description, max_tokens=shortest))
-    return Translator(first, together, wording=wording, mbr=mbr, members=members)
+    return Translator(first, together, wording=wording, mbr=mbr, members=members, runtime=runtime)
 
 
 class Translator:
@@ -73,15 +75,16 @@ class Translator:
         wording: Wording | None = None,
         mbr: MinimumRisk | None = None,
         members: Sequence[ModelDirectory] = (),
+        runtime: str = "",
     ) -> None:
         """`wording` and `mbr` apply to all that is translated, unless a call has its own. `members` are the models of
-        an ensemble, of which `directory` is the first.
+        an ensemble, of which `directory` is the first. `runtime` names engine, precision and device.
         """
         self.directory = directory
         self.engine = engine
         self.wording = wording or Wording()
         self.mbr = mbr
-        self.members = tuple(members) or (directory,)
+        self.members, self.runtime = tuple(members) or (directory,), runtime
         self._pipeline = Pipeline(directory, engine)
 
     def __repr__(self) -> str:
@@ -94,73 +97,39 @@ class Translator:
         return self.directory.description.search
 
     @overload
-    def translate(  # type: ignore[overload-overlap]  # a string is one text, although it is iterable
-        self,
-        texts: str,
-        *,
-        beam: int | None = None,
-        n_best: int | None = None,
-        glossary: Mapping[str, str] | None = None,
-        search: SearchSettings | None = None,
-        wording: Wording | None = None,
-        mbr: MinimumRisk | None = None,
-        attention: bool = False,
-        split: Split = ...,
-    ) -> Translation: ...
+    def translate(self, texts: str, **options: Unpack[TranslateKeywords]) -> Translation: ...  # type: ignore[overload-overlap]  # a string is one text, although it is iterable
 
     @overload
-    def translate(
-        self,
-        texts: Iterable[str],
-        *,
-        beam: int | None = None,
-        n_best: int | None = None,
-        glossary: Mapping[str, str] | None = None,
-        search: SearchSettings | None = None,
-        wording: Wording | Sequence[Wording] | None = None,
-        mbr: MinimumRisk | None = None,
-        attention: bool = False,
-        split: Split = ...,
-        advanced: Advanced = ...,
-    ) -> Translations: ...
+    def translate(self, texts: Iterable[str], **options: Unpack[TranslateKeywords]) -> Translations: ...
 
-    def translate(
-        self,
-        texts: str | Iterable[str],
-        *,
-        beam: int | None = None,
-        n_best: int | None = None,
-        glossary: Mapping[str, str] | None = None,
-        search: SearchSettings | None = None,
-        wording: Wording | Sequence[Wording] | None = None,
-        mbr: MinimumRisk | None = None,
-        attention: bool = False,
-        split: Split = "auto",
-        advanced: Advanced = lambda _: None,
-    ) -> Translation | Translations:
+    def translate(self, texts: str | Iterable[str], **options: Unpack[TranslateKeywords]) -> Translation | Translations:
         """Translate one text or many; the n-th translation belongs to the n-th text, blank ones included.
 
-        `search` is the model's own unless given; `beam` and `n_best` override it, and more translations than the beam
-        is wide widen it. `wording` constrains translations: one for all texts, or one for each; `glossary` is short
-        for `Wording(glossary=…)`. `mbr` returns those that are most like all others instead of the likeliest, and makes
-        that their score. `attention` changes neither texts nor scores: weights come from decoding the result again.
-        `advanced` is called with the number of texts that have been finished since.
-
-        `split` is `auto`: a text that the model was trained to read is translated whole, and a longer one in as few
-        parts as fit, with a note; a text without any letter or digit is left as it is. `sentences` cuts between all
-        sentences. `never` has the model read every text as it is. Texts whose wording has a prefix or required phrases
-        are not cut, nor are any with `attention`.
+        beam, n_best
+            Override the search; more translations than the beam is wide widen it.
+        glossary
+            Terms and their translations, such as {"dog": "Hund"}: short for `wording=Wording(glossary=…)`.
+        search
+            `SearchSettings`; the model's own unless given.
+        wording
+            Constrains translations: one `Wording` for all texts, or one for each.
+        mbr
+            `MinimumRisk` returns the translations that are most like all others instead of the likeliest, and makes
+            that their score.
+        attention
+            Also return the weights. It changes neither texts nor scores: they come from decoding the result again.
+        split
+            `auto`: a text that the model was trained to read is translated whole, and a longer one in as few parts as
+            fit, with a note; a text without any letter or digit is left as it is. `sentences` cuts between all
+            sentences. `never` has the model read every text as it is. Texts whose wording has a prefix or required
+            phrases are not cut, nor are any with attention.
+        advanced
+            Called with the number of texts that have been finished since.
         """
-        options = TranslateOptions(
-            search=self._adjusted(search, beam, n_best),
-            wording=self._worded(wording, glossary),
-            mbr=mbr or self.mbr,
-            attention=attention,
-            split=split,
-        )
+        given = self._given(options)
         listed = [texts] if isinstance(texts, str) else collect_texts(texts)
-        self._check(options, len(listed))
-        translations = self._pipeline.translate(listed, options, advanced)
+        self._check(given, len(listed))
+        translations = self._pipeline.translate(listed, given, options.get("advanced", lambda _: None))
         return translations[0] if isinstance(texts, str) else translations
 
     def stream(
@@ -233,6 +202,26 @@ class Translator:
             for (_, source), (_, target), each in zip(read, written, traced, strict=True)
         ]
 
+    def _given(self, options: TranslateKeywords) -> TranslateOptions:
+        """What a call asks for, on top of what this translator was loaded with."""
+        if unknown := [name for name in options if name not in TranslateKeywords.__annotations__]:
+            known = ", ".join(TranslateKeywords.__annotations__)
+            raise DataError(f"translate has no option {unknown[0]}. It takes {known}.")
+        wording, glossary = options.get("wording"), options.get("glossary")
+        if wording is not None and glossary is not None:
+            raise DataError(
+                "glossary and wording must not both be given: the one is short for the other. "
+                "Write wording=Wording(glossary={…}, …)."
+            )
+        own = self.wording if wording is None else wording
+        return TranslateOptions(
+            search=self._adjusted(options.get("search"), options.get("beam"), options.get("n_best")),
+            wording=own if glossary is None else Wording(glossary=glossary),
+            mbr=options.get("mbr") or self.mbr,
+            attention=options.get("attention", False),
+            split=options.get("split", "auto"),
+        )
+
     def _adjusted(self, search: SearchSettings | None, beam: int | None, n_best: int | None) -> SearchSettings:
         """The settings of a call; without `n_best`, as many translations as before, as far as a given beam has room."""
         settings = self.search if search is None else search
@@ -244,18 +233,6 @@ class Translator:
         if n_best is None and beam is not None and not settings.returns_any_number:
             several = max(1, min(several, beam))
         return adjust_search(settings, beam, several, origin="translate")
-
-    def _worded(
-        self, wording: Wording | Sequence[Wording] | None, glossary: Mapping[str, str] | None
-    ) -> Wording | Sequence[Wording]:
-        if glossary is None:
-            return self.wording if wording is None else wording
-        if wording is not None:
-            raise DataError(
-                "glossary and wording must not both be given: the one is short for the other. "
-                "Write wording=Wording(glossary={…}, …)."
-            )
-        return Wording(glossary=glossary)
 
     def _check(self, options: TranslateOptions, count: int) -> None:
         """Refuse what cannot be done at once, and not at the first text with a term of the glossary."""

@@ -195,3 +195,52 @@ def test_what_would_change_nothing(options: list[str], said: str, saccade, files
     ended = saccade("evaluate", "--reference", files / "test.de", *options)
     assert ended.code == 2
     assert said in ended.stderr
+
+
+# -- good enough, or not --
+
+
+def scored(saccade, files: Path, *options: object):
+    return saccade("evaluate", "--hypotheses", files / "out.de", "-r", files / "test.de", "-l", "de", *options)
+
+
+def test_a_summary_has_the_scores_alone(saccade, files: Path):
+    table = json.loads(scored(saccade, files, "--json-summary").stdout)
+    assert set(table) == {"language", "systems"}
+    (system,) = table["systems"]
+    assert set(system) == {"name", "scores"}
+    assert all(set(score) == {"name", "value", "signature", "interval"} for score in system["scores"])
+
+
+def test_a_score_under_its_minimum_fails_after_it_was_printed(saccade, files: Path):
+    ended = scored(saccade, files, "--fail-under", "TER=10", "--fail-under", "bleu=30")
+    assert ended.code == 1
+    assert "TER" in ended.stdout
+    assert ended.stderr == "error: TER of out.de must be at most 10, but it is 16.67.\n"
+    assert scored(saccade, files, "--fail-under", "BLEU=30").code == 0
+
+
+def test_worse_than_a_baseline_fails(saccade, files: Path):
+    better = saccade("evaluate", "--hypotheses", files / "test.de", "-r", files / "test.de", "-l", "de", "--json")
+    (files / "old.json").write_text(better.stdout, "utf-8")
+    (files / "bad.de").write_text("Hund\nKatzen\n", "utf-8")
+    words = ("-r", files / "test.de", "-l", "de", "--baseline", files / "old.json", "--fail-if-worse")
+    ended = saccade("evaluate", "--hypotheses", files / "bad.de", *words)
+    assert ended.code == 1
+    assert "worse than the baseline's 100.00" in ended.stderr
+    assert saccade("evaluate", "--hypotheses", files / "test.de", *words).code == 0
+
+
+@pytest.mark.parametrize(
+    "options", [["--fail-under", "BLEU"], ["--fail-under", "COMET=1"], ["--fail-if-worse"], ["--baseline", "x"]]
+)
+def test_gates_that_say_nothing(options: list[str], saccade, files: Path):
+    ended = scored(saccade, files, *options)
+    assert ended.code == 2
+    assert options[0] in ended.stderr
+
+
+def test_a_language_that_nobody_knows(saccade, files: Path):
+    ended = saccade("evaluate", "--hypotheses", files / "out.de", "-r", files / "test.de", "-l", "klingon")
+    assert (ended.code, ended.stdout) == (1, "")
+    assert "`klingon` is not a language code" in ended.stderr

@@ -17,8 +17,7 @@ import pytest
 import zstandard
 
 from saccade import SearchSettings, Translation, load
-from saccade.cli import translate
-from saccade.cli.translate import Work, chunks
+from saccade.line_translation import LineOptions, LineReporter, LineTranslation, chunk_lines
 from saccade.search.overrides import adjust_search
 from saccade.text.formats.stream import Lines
 
@@ -132,7 +131,7 @@ def test_json(saccade, trained: Path):
 
 def test_json_is_one_line_whatever_a_text_has():
     translation = Translation("a", "x\u2028y\x85z\n")
-    (line,) = Work(None, SearchSettings(), as_json=True)._written(translation)  # type: ignore[arg-type]
+    (line,) = LineTranslation(CountsOneByOne(), LineOptions(as_json=True))._written(translation)  # type: ignore[arg-type]
     assert len(line.splitlines()) == 1
     assert json.loads(line)["text"] == translation.text
 
@@ -152,6 +151,12 @@ def test_a_compressed_output_and_one_that_was_resumed(suffix: str, opened, sacca
     assert saccade(*words, tmp_path / f"resumed.{suffix}").code == 0
     with opened(tmp_path / f"resumed.{suffix}", "rt", encoding="utf-8") as file:
         assert file.read() == (trained / "train.de").read_text("utf-8")
+
+
+def test_an_empty_output_is_a_valid_compressed_file(saccade, trained: Path, tmp_path: Path):
+    assert saccade("translate", "-m", trained / "run", "-o", tmp_path / "out.gz", stdin="").code == 0
+    assert gzip.decompress((tmp_path / "out.gz").read_bytes()) == b""
+    assert (tmp_path / "out.gz").stat().st_size > 0
 
 
 def test_an_output_in_another_compression_is_refused(saccade, trained: Path, tmp_path: Path):
@@ -175,6 +180,8 @@ def test_a_device_that_is_not_there(saccade, trained: Path):
 class CountsOneByOne:
     """A translator that calls back after every line."""
 
+    search, mbr = SearchSettings(), None
+
     def translate(self, texts, *, advanced, **_):
         for _ in texts:
             advanced(1)
@@ -182,22 +189,19 @@ class CountsOneByOne:
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_the_bar_is_where_the_translation_is(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_bar_is_where_the_translation_is(suffix: str, tmp_path: Path):
     """Of equal lines, the share of the bar and that of the lines it names are the same at every moment."""
     random.seed(1)
     content = "".join(f"{random.getrandbits(400):0101x}\n" for _ in range(20_000)).encode()
     (tmp_path / f"in{suffix}").write_bytes(gzip.compress(content) if suffix else content)
     seen: list[tuple[float, float]] = []
 
-    class Watched(translate.Progress):
-        def update(self, *args, **changes):
-            super().update(*args, **changes)
-            (task,) = self.tasks
-            seen.append((task.percentage, task.fields["lines"] / 20_000 * 100))
+    class Watching(LineReporter):
+        def advanced(self, read_bytes: float, done: int) -> None:
+            seen.append((read_bytes / lines.num_bytes * 100, done / 20_000 * 100))
 
-    monkeypatch.setattr(translate, "Progress", Watched)
     with closing(Lines([tmp_path / f"in{suffix}"])) as lines:
-        for _ in Work(CountsOneByOne(), SearchSettings()).through(lines):  # type: ignore[arg-type]
+        for _ in LineTranslation(CountsOneByOne(), reporter=Watching()).translate(lines):  # type: ignore[arg-type]
             pass
     assert len(seen) > 20_000
     assert max(abs(bar - done) for bar, done in seen) < 1.0
@@ -245,17 +249,17 @@ def of(content: bytes) -> Lines:
 def test_on_a_screen_each_line_is_answered_before_the_next_is_read(trained: Path):
     translator = load(trained / "run")
     lines = of(b"fox dog\ndog fox\n")
-    answers = Work(translator, translator.search).through(lines, most=1)
+    answers = LineTranslation(translator).translate(lines, most=1)
     assert (next(answers), lines.num_lines) == ("Fuchs Hund\n", 1)
     assert (next(answers), lines.num_lines) == ("Hund Fuchs\n", 2)
 
 
 def test_chunks_are_few_lines_at_first_and_never_too_many(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("saccade.cli.translate.FIRST", 2)
-    sizes = [len(chunk) for chunk in chunks(of(b"x\n" * 50), 16, waits=True)]
+    monkeypatch.setattr("saccade.line_translation.FIRST", 2)
+    sizes = [len(chunk) for chunk in chunk_lines(of(b"x\n" * 50), 16, waits=True)]
     assert sizes == [2, 2, 4, 8, 16, 16, 2]
-    monkeypatch.setattr("saccade.cli.translate.CHARACTERS", 6)
-    sizes = [len(chunk) for chunk in chunks(of(b"12345\n" * 5 + b"x\n" * 7), 4, waits=True)]
+    monkeypatch.setattr("saccade.line_translation.CHARACTERS", 6)
+    sizes = [len(chunk) for chunk in chunk_lines(of(b"12345\n" * 5 + b"x\n" * 7), 4, waits=True)]
     assert sizes == [2, 2, 2, 4, 2], "long lines are fewer"
 
 
@@ -263,13 +267,13 @@ def test_chunks_are_few_lines_at_first_and_never_too_many(monkeypatch: pytest.Mo
 def test_chunks_are_the_same_after_a_break(stop: int):
     content = b"".join(b"x" * (line % 7) + b"\n" for line in range(100))
     lines = of(content)
-    ends = [lines.num_lines for _ in chunks(lines, 16, waits=True)]
+    ends = [lines.num_lines for _ in chunk_lines(lines, 16, waits=True)]
     lines = of(content)
-    for _ in islice(chunks(lines, 16, waits=True), stop):
+    for _ in islice(chunk_lines(lines, 16, waits=True), stop):
         mark = lines.mark
     again = of(content)
     assert again.skip(mark)
-    assert [again.num_lines for _ in chunks(again, 16, waits=True)] == ends[stop:]
+    assert [again.num_lines for _ in chunk_lines(again, 16, waits=True)] == ends[stop:]
 
 
 def test_a_program_that_waits_for_each_answer_gets_it(model: Path):
@@ -439,7 +443,7 @@ def test_alternatives_are_as_many_as_asked_for_whatever_the_beam():
 def test_fewer_translations_than_asked_for_stay_in_their_order():
     """Of a line with two, four are written: the last is repeated, so that the best come first."""
     found = Translation("a", "eins", score=-1.0, alternatives=(Translation("a", "zwei", score=-2.0),))
-    work = Work(None, SearchSettings(n_best=4))  # type: ignore[arg-type]
+    work = LineTranslation(CountsOneByOne(), LineOptions(n_best=4))  # type: ignore[arg-type]
     assert [line.split("\t")[1] for line in work._written(found)] == ["eins", "zwei", "zwei", "zwei"]
 
 

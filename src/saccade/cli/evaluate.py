@@ -1,93 +1,76 @@
 """`saccade evaluate`: how good are these translations, or these models, and where are they not?"""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.cells import cell_len
 
 import saccade
-from saccade import __version__
-from saccade.cli.console import note, print_result
-from saccade.cli.options import Beam, ComputeChoice, EngineChoice
-from saccade.cli.submissions import check_counts, check_names, lines, named, of_model
-from saccade.errors import DataError, OutputExists
-from saccade.text.formats.opening import open_text
+from saccade.cli.console import bar, note, print_result
+from saccade.cli.options import Beam, ComputeChoice, EngineChoice, option
+from saccade.errors import DataError, SaccadeError
+from saccade.evaluation.significance import SURE, Test
+from saccade.text.formats.opening import check_new
 
 if TYPE_CHECKING:
-    from saccade.evaluation.comparison import Comparison
-    from saccade.evaluation.report import Report, Submission
     from saccade.evaluation.scores import CorpusScore
+    from saccade.evaluator import Evaluation, EvaluationReporter, System
 
-SURE = 0.05
+METRICS = ("BLEU", "chrF2", "TER")
 
 
 def evaluate(
     reference: Annotated[
-        list[Path] | None,
-        typer.Option("--reference", "-r", help="The known translations, a file of lines.", show_default=False),
+        list[Path] | None, option("--reference", "-r", help="The known translations, a file of lines.")
     ] = None,
     hypotheses: Annotated[
         list[str] | None,
-        typer.Option(
-            "--hypotheses",
-            metavar="[NAME=]FILE",
-            help="Translations to score, a file of lines. May be repeated.",
-            show_default=False,
-        ),
+        option("--hypotheses", metavar="[NAME=]FILE", help="Translations to score, a file of lines. May be repeated."),
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="[NAME=]DIR",
-            help="A model to translate --source with. May be repeated.",
-            show_default=False,
-        ),
+        option("--model", "-m", metavar="[NAME=]DIR", help="A model to translate --source with. May be repeated."),
     ] = None,
-    source: Annotated[
-        Path | None,
-        typer.Option("--source", "-s", help="What is translated, a file of lines.", show_default=False),
-    ] = None,
+    source: Annotated[Path | None, option("--source", "-s", help="What is translated, a file of lines.")] = None,
     language: Annotated[
-        str | None,
-        typer.Option("--language", "-l", help="Target language; the model's own if there is one.", show_default=False),
+        str | None, option("--language", "-l", help="Target language; the model's own if there is one.")
     ] = None,
     beam: Beam = None,
     engine: EngineChoice = "auto",
     compute: ComputeChoice = "float32",
     test: Annotated[
-        Literal["bootstrap", "randomization"],
-        typer.Option("--test", help="How sure a difference is: paired bootstrap, or approximate randomization."),
+        Test, typer.Option("--test", help="How sure a difference is: paired bootstrap, or approximate randomization.")
     ] = "bootstrap",
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Also write the model's translations here.", show_default=False),
-    ] = None,
+    output: Annotated[Path | None, option("--output", "-o", help="Also write the model's translations here.")] = None,
     report_file: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Also write a page here: buckets, plots, odd translations, sentences side by side.",
-            show_default=False,
-        ),
+        option("--report", help="Also write a page: buckets, plots, odd translations, sentences side by side."),
     ] = None,
     training_text: Annotated[
         Path | None,
-        typer.Option(
-            "--training-text",
-            metavar="FILE",
-            help="For the report: the target side of the training data, to tell rare words by.",
-            show_default=False,
-        ),
+        option("--training-text", help="For the report: target side of the training data, to find rare words."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all that is in the report as JSON.")] = False,
+    as_json: Annotated[bool, option("--json", help="Print all that is in the report as JSON.")] = False,
+    json_summary: Annotated[
+        bool, option("--json-summary", help="Print scores, signatures and intervals alone as JSON.")
+    ] = False,
+    fail_under: Annotated[
+        list[str] | None,
+        option("--fail-under", metavar="METRIC=VALUE", help="Exit with 1 if a score is worse: `BLEU=30`. Repeatable."),
+    ] = None,
+    baseline: Annotated[
+        Path | None, option("--baseline", help="What --json or --json-summary printed earlier, for --fail-if-worse.")
+    ] = None,
+    fail_if_worse: Annotated[
+        bool, option("--fail-if-worse", help="Exit with 1 if a score is worse than the --baseline by more than chance.")
+    ] = False,
 ) -> None:
-    """CorpusScore translations, or models, against a reference: BLEU, chrF2 and TER by sacreBLEU, with 95% intervals.
+    """Score translations, or models, against a reference: BLEU, chrF2 and TER by sacreBLEU, with 95% intervals.
 
     Several systems are compared with the first of them; files of translations come before models. With a model, also
     its perplexity on the reference. Chinese and Japanese are tokenised as sacreBLEU does for them.
@@ -96,55 +79,119 @@ def evaluate(
 
     `saccade evaluate --hypotheses old.de --hypotheses new.de --reference test.de --language de`
 
+    `saccade evaluate --model runs/en-de -s test.en -r test.de --baseline old.json --fail-if-worse --fail-under BLEU=30`
+
     A model of another task is measured on data of its own: `saccade evaluate --model runs/documents`
     """
-    from saccade.evaluation.comparison import compare
-    from saccade.evaluation.report import Submission
-    from saccade.translator import load
+    from saccade.evaluation.gates import failures, read_baseline, regressions
+    from saccade.evaluator import evaluate as score
 
     if reference is None:
         _measure(model, as_json=as_json)
         return
-    _check_usage(hypotheses, model, source, beam, output)
+    if not (hypotheses or model) or (model and source is None) or (not model and (beam or output)):
+        raise typer.BadParameter("give --hypotheses, or --model with --source and perhaps --beam and --output, or both")
+    if output is not None and len(model or ()) > 1:
+        raise typer.BadParameter("--output takes the translations of one --model, but there are several")
     if training_text is not None and report_file is None and not as_json:
         raise typer.BadParameter("--training-text is for --report and --json; without them, it changes nothing")
+    if (baseline is not None) != fail_if_worse:
+        raise typer.BadParameter("--baseline and --fail-if-worse go together")
+    limits = _limits(fail_under or ())
     for path, done in ((output, "translated"), (report_file, "evaluated")):
-        if path is not None and path.exists():
-            raise OutputExists(f"{path} exists already. Remove it or name another file; nothing was {done}.")
-    files, models = named(hypotheses or ()), named(model or ())
-    check_names([*files, *models])
-    references = [lines(path, "known translation") for path in reference]
-    sources = None if source is None else lines(source, "text to translate")
-    handed_in = {name: Submission(lines(path, "translation")) for name, path in files}
-    read = list(zip(reference, references, strict=True))
-    read += [(source, sources)] if source is not None and sources is not None else []
-    check_counts([*read, *((path, handed_in[name].translations) for name, path in files)])
+        if path is not None:
+            check_new(path, done)
+    files, models = _named(hypotheses or ()), _named(model or ())
+    _check_names([*files, *models])
+    earlier = None if baseline is None else read_baseline(baseline)
     if not models and language is None:
         note("No --language given: BLEU uses the tokenisation for languages written with spaces (13a).")
-    if models and source is not None and sources is not None:
-        languages = {}
-        for name, path in models:
-            translator = load(path, engine=engine, compute=compute)
-            languages[name] = translator.directory.description.target_language
-            handed_in[name] = of_model(
-                translator, sources, references[0], origin=source, beam=beam, attention=report_file is not None
-            )
-        language = language or _one_language(languages)
+    systems: dict[str, System] = dict(files)
+    systems |= {name: saccade.load(path, engine=engine, compute=compute) for name, path in models}
+    with _progress() as reporter:
+        evaluation = score(
+            systems,
+            reference=reference,
+            source=source,
+            language=language,
+            beam=beam,
+            test=test,
+            attention=report_file is not None,
+            reporter=reporter,
+        )
     if output is not None:
-        texts = handed_in[models[0][0]].translations
+        texts = evaluation.submissions[models[0][0]].translations
         output.write_text("".join(text + "\n" for text in texts), encoding="utf-8", newline="\n")
-    systems = {name: each.translations for name, each in handed_in.items()}
-    compared = compare(systems, references, language=language or "", test=test)
-    if report_file is not None or as_json:
-        found = _report(compared, handed_in, references, sources, training_text)
+    report = None if report_file is None else evaluation.write_report(report_file, training_text)
+    if as_json:
+        report = report or evaluation.report(training_text)
+        print_result(json.dumps(report.to_json(), ensure_ascii=False, indent=1))
+    elif json_summary:
+        print_result(json.dumps(evaluation.summary(), ensure_ascii=False, indent=1))
+    else:
+        _show(evaluation)
         if report_file is not None:
-            _write_page(found, report_file)
-        if as_json:
-            print_result(json.dumps(found.to_json(), ensure_ascii=False, indent=1))
-            return
-    _show(compared, handed_in)
-    if report_file is not None:
-        print_result(str(report_file))
+            print_result(str(report_file))
+    scores = evaluation.comparison.scores
+    if problems := [*failures(scores, limits), *(() if earlier is None else regressions(scores, earlier))]:
+        raise SaccadeError(" ".join(problems))
+
+
+def _named(words: Sequence[str]) -> list[tuple[str, Path]]:
+    """Of NAME=PATH or PATH."""
+    from saccade.evaluator import default_name
+
+    found = []
+    for word in words:
+        name, equals, rest = word.partition("=")
+        path = Path(rest if equals and not Path(word).exists() else word)
+        found.append((name if path != Path(word) else default_name(path), path))
+    return found
+
+
+def _check_names(systems: Sequence[tuple[str, Path]]) -> None:
+    """Refuse two systems of one name, which nobody could tell apart."""
+    for name, count in Counter(name for name, _ in systems).items():
+        if count > 1:
+            paths = " and ".join(str(path) for other, path in systems if other == name)
+            raise DataError(
+                f"Every system must have a name of its own, but {paths} are both called {name or 'nothing'}. Give "
+                "names, such as: --hypotheses old=FILE --hypotheses new=FILE"
+            )
+
+
+def _limits(words: Sequence[str]) -> dict[str, float]:
+    """Of METRIC=VALUE."""
+    metrics = {name.lower(): name for name in METRICS} | {"chrf": "chrF2"}
+    limits = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        try:
+            limits[metrics[name.strip().lower()]] = float(value)
+        except (KeyError, ValueError):
+            expected = f"one of {', '.join(METRICS)}, and a number, such as BLEU=30"
+            raise typer.BadParameter(f"--fail-under must be {expected}, not {word!r}") from None
+    return limits
+
+
+@contextmanager
+def _progress() -> "Iterator[EvaluationReporter]":
+    """A bar while models translate; remarks are printed beside it."""
+    from saccade.evaluator import EvaluationReporter
+
+    with bar("lines") as progress:
+
+        class Shown(EvaluationReporter):
+            def translating(self, system: str, total: int) -> None:
+                self.task = progress.add_task(f"translating: {system}", total=total)
+
+            def translated(self, count: int) -> None:
+                progress.advance(self.task, count)
+
+            def noted(self, remark: str) -> None:
+                note(remark)
+
+        yield Shown()
 
 
 def _measure(model: list[str] | None, *, as_json: bool) -> None:
@@ -163,67 +210,24 @@ def _measure(model: list[str] | None, *, as_json: bool) -> None:
     print_result("\n".join(f"{name:<{width}}  {value:.4f}" for name, value in figures.items()))
 
 
-def _check_usage(
-    hypotheses: Sequence[str] | None,
-    model: Sequence[str] | None,
-    source: Path | None,
-    beam: int | None,
-    output: Path | None,
-) -> None:
-    if not (hypotheses or model) or (model and source is None) or (not model and (beam or output)):
-        raise typer.BadParameter("give --hypotheses, or --model with --source and perhaps --beam and --output, or both")
-    if output is not None and len(model or ()) > 1:
-        raise typer.BadParameter("--output takes the translations of one --model, but there are several")
-
-
-def _report(
-    compared: "Comparison",
-    handed_in: Mapping[str, "Submission"],
-    references: Sequence[Sequence[str]],
-    sources: Sequence[str] | None,
-    training_text: Path | None,
-) -> "Report":
-    from saccade.evaluation.buckets import frequencies
-    from saccade.evaluation.report import report
-
-    counted = None if training_text is None else frequencies(open_text(training_text))
-    return report(compared, handed_in, references, sources=sources, frequencies=counted)
-
-
-def _write_page(found: "Report", path: Path) -> None:
-    from saccade.evaluation.page.page import page
-
-    with path.open("x", encoding="utf-8", newline="\n") as file:
-        file.write(page(found, version=__version__))
-
-
-def _one_language(languages: Mapping[str, str]) -> str:
-    """What all models translate into."""
-    if len(set(languages.values())) > 1:
-        listed = ", ".join(f"{name} into {language}" for name, language in languages.items())
-        raise DataError(
-            f"Models that are compared must translate into one language, but these do not: {listed}. Compare others, "
-            "or give --language if both names mean the same."
-        )
-    return next(iter(languages.values()))
-
-
-def _show(compared: "Comparison", handed_in: Mapping[str, "Submission"]) -> None:
+def _show(evaluation: "Evaluation") -> None:
+    compared, submissions = evaluation.comparison, evaluation.submissions
     if len(compared.systems) == 1:
         ((name, scores),) = compared.scores.items()
         for score in scores:
             print_result(f"{score.name:<5} {_value(score)}  {score.signature}")
-        if facts := handed_in[name].facts:
+        if facts := submissions[name].facts:
             print_result(
                 f"ppl   {facts['perplexity']:6.2f}  per target token, of {facts['tokens']:,}; beam {facts['beam']}"
             )
         return
     first = compared.systems[0]
-    rows = [["", *(score.name for score in compared.scores[first]), *(["ppl"] if _any_facts(handed_in) else [])]]
+    ppl = ["ppl"] if any(submission.facts for submission in submissions.values()) else []
+    rows = [["", *(score.name for score in compared.scores[first]), *ppl]]
     for name, scores in compared.scores.items():
-        facts = handed_in[name].facts
+        facts = submissions[name].facts
         ppl = [f"{facts['perplexity']:6.2f}"] if facts else []
-        rows.append([name, *(_value(score) + _p(score) for score in scores), *ppl])
+        rows.append([name, *map(_value, scores), *ppl])
     for row in _aligned(rows):
         print_result(row)
     print_result("")
@@ -235,19 +239,10 @@ def _show(compared: "Comparison", handed_in: Mapping[str, "Submission"]) -> None
     )
 
 
-def _any_facts(handed_in: Mapping[str, "Submission"]) -> bool:
-    return any(each.facts for each in handed_in.values())
-
-
 def _value(score: "CorpusScore") -> str:
     assert score.interval is not None
-    return f"{score.value:6.2f} ± {score.interval.margin:.2f}"
-
-
-def _p(score: "CorpusScore") -> str:
-    if score.p_value is None:
-        return ""
-    return f"  p = {score.p_value:.4f}{'*' if score.p_value < SURE else ''}"
+    p = "" if score.p_value is None else f"  p = {score.p_value:.4f}{'*' if score.p_value < SURE else ''}"
+    return f"{score.value:6.2f} ± {score.interval.margin:.2f}{p}"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -7,21 +7,15 @@ import typer
 
 import saccade
 from saccade.cli.console import print_result
-from saccade.cli.options import ModelPath
+from saccade.cli.options import ModelPath, argument, option
 
 
 def export(
-    output: Annotated[
-        Path, typer.Argument(metavar="OUTPUT", help="The directory to write; must not exist.", show_default=False)
-    ],
+    output: Annotated[Path, argument(metavar="OUTPUT", help="The directory to write; must not exist.")],
     model: ModelPath,
     to: Annotated[
         Literal["ctranslate2", "marian"],
-        typer.Option(
-            "--to",
-            help="ctranslate2: for `ctranslate2.Translator`. marian: for `MarianMTModel` of Hugging Face transformers.",
-            show_default=False,
-        ),
+        option("--to", help="ctranslate2: for `ctranslate2.Translator`. marian: for `MarianMTModel` of transformers."),
     ],
     quantize: Annotated[
         Literal["float32", "int8"],

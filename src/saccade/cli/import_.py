@@ -7,15 +7,12 @@ import typer
 
 import saccade
 from saccade.cli.console import print_result
+from saccade.cli.options import argument
 
 
 def import_(
-    path: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="The directory with the other program's files.", show_default=False)
-    ],
-    output: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Where the model directory goes; must not exist.", show_default=False)
-    ],
+    path: Annotated[Path, argument(metavar="MODEL", help="The directory with the other program's files.")],
+    output: Annotated[Path, argument(metavar="DIR", help="Where the model directory goes; must not exist.")],
     origin: Annotated[
         Literal["marian"],
         typer.Option("--from", help="marian: Hugging Face's layout of Marian models, such as OPUS-MT."),

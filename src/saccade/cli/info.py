@@ -4,19 +4,14 @@ from pathlib import Path
 from typing import Annotated
 
 import tomli_w
-import typer
 
 import saccade
 from saccade.cli.console import print_result
+from saccade.cli.options import argument
 
 
 def info(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL", help="A model directory, or the run directory of a training.", show_default=False
-        ),
-    ],
+    model: Annotated[Path, argument(metavar="MODEL", help="A model directory, or the run directory of a training.")],
 ) -> None:
     """Say what a model is: kind, sizes, vocabulary, languages, data, scores and checksums. The output is TOML.
 

@@ -6,30 +6,18 @@ from typing import Annotated
 import typer
 
 from saccade.cli.console import note, print_result
+from saccade.cli.options import argument, option
 from saccade.errors import OutputExists
 from saccade.starter import starter_recipe
 
 
 def init(
-    directory: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", help="Where the recipe goes; made if it is not there.", show_default=False),
-    ],
-    source: Annotated[
-        Path | None, typer.Option("--source", help="Your source sentences, a file of lines.", show_default=False)
-    ] = None,
-    target: Annotated[
-        Path | None, typer.Option("--target", help="Their translations, a file of lines.", show_default=False)
-    ] = None,
-    file: Annotated[Path | None, typer.Option("--file", help="Or both in one TSV file.", show_default=False)] = None,
-    source_language: Annotated[
-        str | None,
-        typer.Option("--from", help="Code of the source language; taken from the file's name.", show_default=False),
-    ] = None,
-    target_language: Annotated[
-        str | None,
-        typer.Option("--to", help="Code of the target language; taken from the file's name.", show_default=False),
-    ] = None,
+    directory: Annotated[Path, argument(metavar="DIR", help="Where the recipe goes; made if it is not there.")],
+    source: Annotated[Path | None, option("--source", help="Your source sentences, a file of lines.")] = None,
+    target: Annotated[Path | None, option("--target", help="Their translations, a file of lines.")] = None,
+    file: Annotated[Path | None, option("--file", help="Or both in one TSV file.")] = None,
+    source_language: Annotated[str | None, option("--from", help="Source language; else by the file's name.")] = None,
+    target_language: Annotated[str | None, option("--to", help="Target language; else by the file's name.")] = None,
     minutes: Annotated[float, typer.Option("--minutes", min=1, help="How long training may take here.")] = 60,
 ) -> None:
     """Write a starter recipe for your files, sized to them and to your time, with a comment on every line that matters.

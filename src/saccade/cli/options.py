@@ -2,74 +2,52 @@
 
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
-from saccade.engines.engine import Compute, EngineName
 
-RecipeFile = Annotated[Path, typer.Argument(metavar="RECIPE", help="The recipe, a TOML file.", show_default=False)]
+def option(*names: str, help: str, **more: Any) -> Any:
+    """An option whose help says what happens without it."""
+    return typer.Option(*names, help=help, show_default=False, **more)
+
+
+def argument(*, help: str, **more: Any) -> Any:
+    """An argument whose help says what happens without it."""
+    return typer.Argument(help=help, show_default=False, **more)
+
+
+RecipeFile = Annotated[Path, argument(metavar="RECIPE", help="The recipe, a TOML file.")]
+_set = partial(option, "--set", metavar="NAME=VALUE")
 Overrides = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Override a setting of the recipe, in TOML: `--set training.updates=500`. May be repeated.",
-        show_default=False,
-    ),
+    _set(help="Override a setting of the recipe, in TOML: `--set training.updates=500`. May be repeated."),
 ]
 SearchOverrides = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Override a setting of the model's search, in TOML: `--set search.length_penalty=0.8`. May be repeated.",
-        show_default=False,
-    ),
+    _set(help="Override a search setting, in TOML: `--set search.length_penalty=0.8`. May be repeated."),
 ]
-ModelPath = Annotated[
-    Path,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="DIR",
-        help="A model directory, or the run directory of a training.",
-        show_default=False,
-    ),
-]
-ModelPaths = Annotated[
-    list[Path],
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="DIR",
-        help="A model directory, or the run directory of a training. Several translate together, as an ensemble.",
-        show_default=False,
-    ),
-]
+_model = partial(option, "--model", "-m", metavar="DIR")
+_MODEL = "A model directory, or the run directory of a training."
+ModelPath = Annotated[Path, _model(help=_MODEL)]
+OptionalModelPath = Annotated[Path | None, _model(help=_MODEL)]
+ModelPaths = Annotated[list[Path], _model(help=f"{_MODEL} Several translate together, as an ensemble.")]
 Beam = Annotated[
-    int | None,
-    typer.Option(
-        "--beam",
-        "-b",
-        min=1,
-        help="Beam width; 1 is greedy. The model's own setting unless given.",
-        show_default=False,
-    ),
+    int | None, option("--beam", "-b", min=1, help="Beam width; 1 is greedy. The model's own setting unless given.")
 ]
 EngineChoice = Annotated[
-    EngineName,
+    Literal["auto", "ctranslate2", "torch"],
     typer.Option("--engine", help="What runs the model. auto: CTranslate2 for Transformers, PyTorch for all others."),
 ]
 ComputeChoice = Annotated[
-    Compute,
+    Literal["float32", "int8"],
     typer.Option("--compute", help="Numeric precision; int8 is faster and needs CTranslate2."),
 ]
 
 Device = Annotated[
-    str,
-    typer.Option("--device", metavar="NAME", help="Where the model runs: cpu, cuda, or cuda:1 for the second GPU."),
+    str, typer.Option("--device", metavar="NAME", help="Where the model runs: cpu, cuda, or cuda:1 for the second GPU.")
 ]
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from typer import rich_utils
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 WORDS = {bool: "", int: "N", float: "X", str: "TEXT", Path: "FILE"}
 
@@ -26,10 +26,6 @@ class PlainHelp:
 
 class Verb(PlainHelp, TyperCommand):
     """A command."""
-
-
-class PlainGroup(PlainHelp, TyperGroup):
-    """A group of commands."""
 
 
 def word(annotation: Any) -> str:

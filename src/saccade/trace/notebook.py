@@ -39,10 +39,12 @@ def repr_html(traces: Sequence[AttentionTrace], *, title: str = "") -> Markup:
 
 def repr_html_list(entries: Sequence[Shown]) -> Markup:
     """What `_repr_html_` returns for a list of translations: a line for each, which opens its page if it has one."""
-    return join(*(_entry(entry, framed=number < FRAMES) for number, entry in enumerate(entries)))
+    if not any(entry.traces for entry in entries):
+        return tag("table", *(tag("tr", tag("td", entry.source), tag("td", entry.text)) for entry in entries))
+    return join(*(_line(entry, framed=number < FRAMES) for number, entry in enumerate(entries)))
 
 
-def _entry(entry: Shown, *, framed: bool) -> Markup:
+def _line(entry: Shown, *, framed: bool) -> Markup:
     texts = join(tag("bdi", entry.source), " → ", tag("bdi", entry.text))
     if not (framed and entry.traces):
         return tag("p", texts)

@@ -224,7 +224,7 @@ class DigitsTask(GeneratedTask[DigitsSettings, CaptionerSettings, SceneBatch]):
 
     def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
         """Where in a scene was looked for each digit; a TEXT is the number of the scene."""
-        random = np.random.default_rng((self.seed, TEST, read_number(text)))
+        random = self.random(TEST, read_number(text))
         batch = scene_batch(scenes(self.task, random, 1, "test"))
         engine = CaptionEngine(cast(AnyCaptioner, model))
         ((best, *_),) = engine.describe(batch.images, GREEDY)
@@ -237,7 +237,7 @@ class DigitsTask(GeneratedTask[DigitsSettings, CaptionerSettings, SceneBatch]):
     def _batch(self, stream: int, number: int) -> SceneBatch:
         is_easy = stream == TRAIN and number < self.task.easy
         task = replace(self.task, digits=1, fewest=1, clutter=0, size=EASY) if is_easy else self.task
-        random = np.random.default_rng((self.seed, stream, number))
+        random = self.random(stream, number)
         return scene_batch(scenes(task, random, task.batch, SPLITS[stream]))
 
 

@@ -138,13 +138,24 @@ class CaptionsRecipe(Recipe):
     search: Changeable[SearchSettings] = field(default_factory=SearchSettings)
     """How the finished model searches unless told otherwise."""
 
+    def __post_init__(self) -> None:
+        _check_encoder(self.model, "features", 'kind = "captions", whose images are read by a network once')
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DigitsRecipe(Recipe):
     """The sections of the recipe of scenes of digits."""
 
     task: DigitsSettings = field(default_factory=DigitsSettings)
-    model: CaptionerSettings = field(default_factory=CaptionerSettings)
+    model: CaptionerSettings = field(default_factory=lambda: CaptionerSettings(encoder="residual"))
+
+    def __post_init__(self) -> None:
+        _check_encoder(self.model, "residual", 'kind = "digits", whose scenes no network has read before')
+
+
+def _check_encoder(model: CaptionerSettings, wanted: str, task: str) -> None:
+    if model.encoder not in (wanted, "blind"):
+        raise ValueError(f'model.encoder must be "{wanted}" or "blind" with {task}, not "{model.encoder}"')
 
 
 RECIPES = (CaptionsRecipe, DigitsRecipe)

@@ -52,7 +52,7 @@ class PointingTask(GeneratedTask[PointsSettings, PointerSettings, PointBatch]):
     def measure_size(self, model: nn.Module, size: int, search: SearchSettings | None = None) -> dict[str, float]:
         """The figures of new sets of one size, by the search of the recipe unless another is given."""
         kind = self.task.kind
-        sets = draw(np.random.default_rng((self.seed, TEST, size)), NUM_TESTED, size, size, D_INPUT[kind])
+        sets = draw(self.random(TEST, size), NUM_TESTED, size, size, D_INPUT[kind])
         engine, right = PointerEngine(cast(PointerNetwork, model)), solve(kind, sets)
         with evaluating(model):
             answers = [answer.order for answer in engine.answer(sets, search or self.search)]

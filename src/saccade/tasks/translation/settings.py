@@ -1,6 +1,6 @@
 """The recipe of translation, the task that a recipe is of unless it says otherwise. No torch here."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -83,6 +83,16 @@ class TranslationRecipe(Recipe):
                     f"(data.max_tokens + 1), not {attention.num_positions}: a location score has no other positions. "
                     "Raise it, lower data.max_tokens, or set model.attention.truncates = true"
                 )
+
+    def resolved(self) -> "TranslationRecipe":
+        """A warm start brings its own tokenizers, whatever the section says."""
+        if self.training.warm_start is None:
+            return self
+        from saccade.directory import ModelDirectory  # which knows this class
+
+        own = ModelDirectory.open_translator(self.training.warm_start).tokenizers
+        kind, size = own.source.kind, len(own.source)
+        return replace(self, tokenizer=replace(self.tokenizer, kind=kind, vocabulary=size, shared=own.shared))
 
 
 RECIPES = (TranslationRecipe,)
