@@ -129,6 +129,8 @@ def every_task() -> dict[str, Tiny]:
         "documents, flat": _documents("flat"),
         "facets": _facets("features"),
         "facets, scalar": _facets("scalar"),
+        "lookup": _lookup("attention"),
+        "lookup, mean": _lookup("mean", attends=False),
         "glyphs": _glyphs(attends=True),
         "glyphs, convolutions": _glyphs(attends=False),
         "copy": _episodes("copy", "longest = 3", "longest = 4", text="01 11"),
@@ -166,6 +168,12 @@ def _documents(pooling: str, **more: Any) -> Tiny:
 def _facets(pooling: str) -> Tiny:
     task = '[task]\nkind = "facets"\nbatch = 4\nmin_length = 2\nmax_length = 4\nnum_values = 3\n'
     return Tiny(f'{task}[model]\npooling = "{pooling}"\nd_model = 8\n', "task.max_length=5")
+
+
+def _lookup(reads: str, *, attends: bool = True) -> Tiny:
+    task = '[task]\nkind = "lookup"\nbatch = 4\nmin_pairs = 2\nmax_pairs = 4\nnum_keys = 6\nnum_values = 3\n'
+    model = f'[model]\nreads = "{reads}"\nd_model = 8\n'
+    return Tiny(task + model, "task.max_pairs=5", text="k1=v2 k3=v0 k1" if attends else None, attends=attends)
 
 
 def _glyphs(*, attends: bool) -> Tiny:

@@ -29,10 +29,8 @@ class LookupSettings(Checked):
 
     def conflicts(self) -> Iterator[str]:
         if not self.min_pairs <= self.max_pairs <= self.num_keys:
-            yield (
-                f"max_pairs must be from min_pairs to num_keys, here from {self.min_pairs} to {self.num_keys}, "
-                f"not {self.max_pairs}"
-            )
+            allowed = f"from {self.min_pairs} to {self.num_keys}"
+            yield f"max_pairs must be from min_pairs to num_keys, here {allowed}, not {self.max_pairs}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +43,7 @@ class RetrieverSettings(Checked):
     """How the pairs become one vector. attention: by the key that is asked for. mean: all pairs count alike."""
     d_model: Size = 64
     """Size of embeddings."""
-    num_heads: Size = 2
+    num_heads: Positive = 2
     """Heads of attention."""
 
     def conflicts(self) -> Iterator[str]:
