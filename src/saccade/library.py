@@ -19,9 +19,10 @@ def open_model(path: str | Path, *, device: str = "cpu") -> "Translator | TaskMo
     """A model of any task: a `Translator`, or else a `TaskModel`, which can be evaluated and shown."""
     directory = ModelDirectory.open(Path(path))
     if directory.description.task.kind == "translation":
-        from saccade.translator import load
+        from saccade.engines.automatic import load_engine
+        from saccade.translator import Translator
 
-        return load(directory.path, device=device)
+        return Translator(directory, load_engine(directory, device=device))
     need_torch(f'A model of the task "{directory.description.task.kind}"')
     from saccade.tasks.model import TaskModel
 
@@ -43,11 +44,7 @@ def describe_model(path: str | Path) -> dict[str, Any]:
 
 
 def export_model(
-    path: str | Path,
-    output: str | Path,
-    *,
-    to: Literal["ctranslate2", "marian"],
-    quantize: Quantization = "float32",
+    path: str | Path, output: str | Path, *, to: Literal["ctranslate2", "marian"], quantize: Quantization = "float32"
 ) -> Path:
     """Write a model in the format of another program, with its tokenizers beside; `output` must not exist."""
     directory = ModelDirectory.open_translator(Path(path))

@@ -11,7 +11,7 @@ import saccade
 from saccade import LineOptions, LineReporter, LineTranslation, MinimumRisk, Wording
 from saccade.cli.console import Bar, bar, note, stderr
 from saccade.cli.options import Beam, ComputeChoice, Device, EngineChoice, ModelPaths, SearchOverrides, argument, option
-from saccade.errors import need_torch
+from saccade.errors import DataError, need_torch
 from saccade.line_translation import check_output
 from saccade.text.formats.glossary import read_glossary
 from saccade.text.formats.opening import check_readable
@@ -74,6 +74,8 @@ def translate(
     if output is not None:
         check_output(output)
     for path in files or ():
+        if " " in str(path) and not path.exists():
+            raise DataError(f"There is no file {path}. To translate a text: echo '{path}' | saccade translate …")
         check_readable(path)
     wording = None
     if glossary is not None:

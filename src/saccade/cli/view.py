@@ -13,11 +13,10 @@ from saccade.cli.options import Beam, Device, OptionalModelPath, argument, optio
 from saccade.errors import DataError
 from saccade.text.formats.opening import check_new
 from saccade.text.normalize import normalize
-from saccade.trace.file import load_all, save_all
+from saccade.trace.draw import ENDINGS
+from saccade.trace.file import load_all
 from saccade.trace.trace import AttentionTrace, Kind
 from saccade.trace.words import words as in_words
-
-ENDINGS = (".svg", ".png", ".html", ".json")
 
 
 def view(
@@ -100,39 +99,14 @@ def draw(
     from saccade.trace.terminal import heatmap
 
     at, which = (None if number is None else number - 1 for number in (layer, head))
-    first, title = traces[0], traces[0].target.text
-    for each in first.apart(at, kind=kind):
-        stdout.print(heatmap(first, each, which, kind=kind))
-
-    def picture() -> str:
-        from saccade.trace.grid import head_grid
-        from saccade.trace.overlay import overlay
-        from saccade.trace.svg import svg
-
-        if grid:
-            return head_grid(first, kind=kind, title=title)
-        if (kind or first.main) == "image":
-            return overlay(first, title=title)
-        return svg(first, at, which, kind=kind, title=title)
-
-    for path in outputs:
-        match path.suffix.lower():
-            case ".json":
-                save_all(traces, path)
-            case ".html":
-                from saccade.trace.page import page
-
-                path.write_text(page(traces, title=title), encoding="utf-8")
-            case ".svg":
-                path.write_text(picture(), encoding="utf-8")
-            case ".png":
-                from saccade.trace.png import png
-
-                with warnings.catch_warnings(record=True) as missing_scripts:
-                    warnings.simplefilter("always")
-                    path.write_bytes(png(picture()))
-                for warning in missing_scripts:
-                    note(str(warning.message))
+    for chosen in traces[0].apart(at, kind=kind):
+        stdout.print(heatmap(traces[0], chosen, which, kind=kind))
+    with warnings.catch_warnings(record=True) as lacking:  # scripts that no font of this machine has
+        warnings.simplefilter("always")
+        for path in outputs:
+            saccade.draw(traces, path, layer=at, head=which, kind=kind, grid=grid)
+    for warning in lacking:
+        note(str(warning.message))
 
 
 def _traces(
@@ -141,6 +115,8 @@ def _traces(
     """What the model writes by itself, best first, or what it is made to write; of another task, for any input."""
     model = saccade.open_model(path, device=device)
     if not isinstance(model, saccade.Translator):
+        if target is not None or beam is not None or n_best > 1:
+            raise typer.BadParameter("--target, --beam and --n-best need a model that translates: leave them out")
         return model.show(text)
     if text is None:
         raise typer.BadParameter("give --model with a TEXT, or --from with a stored trace")

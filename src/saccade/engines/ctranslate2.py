@@ -233,10 +233,7 @@ class CTranslate2Engine:
             self._positions = 1 << (positions - 1).bit_length()
             self._translator = self._open(
                 convert(
-                    self._directory,
-                    self._directory.parameters(),
-                    quantize=self._compute,
-                    positions=self._positions,
+                    self._directory, self._directory.parameters(), quantize=self._compute, positions=self._positions
                 )
             )
 

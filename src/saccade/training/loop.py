@@ -35,6 +35,8 @@ class Outcome:
 class Training(Updates):
     """Updates that are validated, saved, resumed and reported; all that by the first of several processes."""
 
+    task: Task
+
     def __init__(
         self, run: Run, task: Task, reporter: Reporter | None = None, processes: Processes | None = None
     ) -> None:
@@ -173,9 +175,7 @@ class Training(Updates):
 
     def _keep_as_best(self, validation: Validation, values: checkpoint.Arrays, origin: str) -> None:
         self.progress = replace(
-            self.progress,
-            best=validation.worth(self.settings.best_by),
-            best_update=validation.update,
+            self.progress, best=validation.worth(self.settings.best_by), best_update=validation.update
         )
         story = (
             f"Parameters of {origin}, after {self.progress.seconds / 60:.1f} minutes of training on "

@@ -44,6 +44,5 @@ def use(device: str, threads: int | None) -> torch.device:
     except (RuntimeError, AssertionError) as error:  # torch raises the latter where it was built without CUDA
         reason = str(error).partition("\n")[0].rstrip(".")
         raise SettingsError(
-            "The recipe",
-            [f'training.device must be a device of this machine, not "{device}". PyTorch says: {reason}.'],
+            "The recipe", [f'training.device must be a device of this machine, not "{device}". PyTorch says: {reason}.']
         ) from None

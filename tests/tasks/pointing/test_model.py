@@ -14,8 +14,8 @@ from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.tasks.pointing.engine import PointerEngine
 from saccade.tasks.pointing.model import PointerNetwork
-from saccade.tasks.pointing.model_settings import PointerSettings
 from saccade.tasks.pointing.points import D_INPUT, STOP, PointBatch, collate, collate_sets, draw, point_batch, solve
+from saccade.tasks.pointing.settings import PointerSettings
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}
 MODELS = {

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from saccade.errors import MissingDependency
 from saccade.tasks.captioning.batch import CaptionBatch, collate_captions
-from saccade.tasks.captioning.digits_settings import DigitsSettings
+from saccade.tasks.captioning.settings import DigitsSettings
 from saccade.text.tokenizer import EOS
 
 Split = Literal["train", "valid", "test"]

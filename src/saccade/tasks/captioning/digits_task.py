@@ -8,18 +8,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from saccade.errors import DataError
 from saccade.nn.capture import capture
 from saccade.nn.mode import evaluating
 from saccade.search.settings import SearchSettings
 from saccade.tasks.captioning import digits
 from saccade.tasks.captioning.digits import SPLITS, SceneBatch
-from saccade.tasks.captioning.digits_settings import DigitsSettings
 from saccade.tasks.captioning.engine import CaptionEngine
 from saccade.tasks.captioning.loss import CaptionLoss
 from saccade.tasks.captioning.model import AnyCaptioner, captioner
-from saccade.tasks.captioning.model_settings import CaptionerSettings
-from saccade.tasks.generated import TEST, TRAIN, GeneratedTask
+from saccade.tasks.captioning.settings import CaptionerSettings, DigitsSettings
+from saccade.tasks.generated import TEST, TRAIN, GeneratedTask, read_number
 from saccade.text.tokenizer import EOS, SPECIALS
 from saccade.trace.bitmap import blend, image_address
 from saccade.trace.trace import AttentionTrace, Picture, Tokens
@@ -37,7 +35,6 @@ class DigitsTask(GeneratedTask[DigitsSettings, CaptionerSettings, SceneBatch]):
     measure = "sequence accuracy"
 
     def build(self) -> AnyCaptioner:
-        """A new model."""
         return captioner(self.model, digits.NUM_TOKENS, depth=1)
 
     def draw(self, random: np.random.Generator, count: int) -> SceneBatch:
@@ -74,11 +71,8 @@ class DigitsTask(GeneratedTask[DigitsSettings, CaptionerSettings, SceneBatch]):
 
     def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
         """Where in a scene was looked for each digit; a TEXT is the number of the scene."""
-        if text is not None and not (text.isascii() and text.isdecimal()):
-            raise DataError(f"A scene is asked for by its number, such as 7, not by {text!r}.")
-        batch = digits.scene_batch(
-            digits.scenes(self.task, np.random.default_rng((self.seed, TEST, int(text or 0))), 1, "test")
-        )
+        random = self.random(TEST, read_number(text))
+        batch = digits.scene_batch(digits.scenes(self.task, random, 1, "test"))
         engine = CaptionEngine(cast(AnyCaptioner, model))
         (found,) = engine.describe(batch.images, GREEDY)
         (traced,) = engine.trace(batch.images, [found[0].ids])
@@ -100,8 +94,7 @@ class DigitsTask(GeneratedTask[DigitsSettings, CaptionerSettings, SceneBatch]):
     def _batch(self, stream: int, number: int) -> SceneBatch:
         is_easy = stream == TRAIN and number < self.task.easy
         task = replace(self.task, digits=1, fewest=1, clutter=0, size=EASY) if is_easy else self.task
-        random = np.random.default_rng((self.seed, stream, number))
-        return digits.scene_batch(digits.scenes(task, random, task.batch, SPLITS[stream]))
+        return digits.scene_batch(digits.scenes(task, self.random(stream, number), task.batch, SPLITS[stream]))
 
 
 def mass(model: AnyCaptioner, batch: SceneBatch) -> float:

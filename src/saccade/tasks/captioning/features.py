@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade import files
+from saccade.engines.engine import Advanced
 from saccade.errors import DataError
 from saccade.tasks.captioning.images import Pixels, pixel_batches
 
@@ -47,12 +48,6 @@ class Features:
         self.grids = grids
         self.place = {name: place for place, name in enumerate(names)}
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Rows, columns, and features of a cell."""
-        rows, columns, features = self.grids.shape[1:]
-        return rows, columns, features
-
     def of(self, names: Sequence[str]) -> NDArray[np.float32]:
         """The grids of these images."""
         return self.grids[[self.place[name] for name in names]].astype(np.float32)
@@ -65,18 +60,14 @@ def features(
     *,
     size: int,
     network: str,
-    advanced: Callable[[int], None] = lambda _: None,
+    advanced: Advanced = lambda _: None,
 ) -> Features:
     """Open the features at `path` (an .npy file), computing them first unless those of all these images are there."""
     wanted = Description(tuple(image.name for image in images), size, network)
     if len(set(wanted.images)) < len(images):
         raise DataError("The images of one folder must have different names, but two are the same. Rename one.")
-    found = _described(path)
-    if (
-        found is None
-        or replace(found, images=()) != replace(wanted, images=())
-        or set(wanted.images) - set(found.images)
-    ):
+    known = _described(path)
+    if known is None or replace(known, images=wanted.images) != wanted or set(wanted.images) - set(known.images):
         _write(path, pixel_batches(images, size, BATCH), describes, wanted, advanced)
     return open_features(path)
 
@@ -98,11 +89,7 @@ def open_features(path: Path) -> Features:
 
 
 def _write(
-    path: Path,
-    batches: Iterator[Pixels],
-    describes: Describes,
-    description: Description,
-    advanced: Callable[[int], None],
+    path: Path, batches: Iterator[Pixels], describes: Describes, description: Description, advanced: Advanced
 ) -> None:
     """Write the features in half precision, then their description."""
     path.parent.mkdir(parents=True, exist_ok=True)

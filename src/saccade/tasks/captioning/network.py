@@ -34,17 +34,7 @@ class EfficientNet:
 
     def __call__(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Grids of these images."""
+        channels_first = torch.from_numpy(np.ascontiguousarray(pixels)).permute(0, 3, 1, 2)
         with torch.inference_mode():
-            grids: NDArray[np.float32] = self.network(_scaled(pixels)).numpy()
+            grids: NDArray[np.float32] = self.network((channels_first.float() - MEAN) / SPREAD).numpy()
         return grids
-
-    def classify(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """The probability of each class of ImageNet."""
-        with torch.inference_mode():
-            probabilities: NDArray[np.float32] = self.network.classify(_scaled(pixels)).softmax(dim=-1).numpy()
-        return probabilities
-
-
-def _scaled(pixels: NDArray[np.uint8]) -> torch.Tensor:
-    channels_first = torch.from_numpy(np.ascontiguousarray(pixels)).permute(0, 3, 1, 2)
-    return (channels_first.float() - MEAN) / SPREAD

@@ -8,10 +8,11 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from saccade.nn.attention import Memory, real_keys
+from saccade.nn.axes import Mask, RowTokens, SourceStates
 from saccade.nn.pointer import IndexScores, PointerScores
 from saccade.nn.recurrent import Recurrence, RecurrentEncoder, RecurrentShape, RecurrentState
-from saccade.tasks.pointing.model_settings import PointerSettings
 from saccade.tasks.pointing.points import STOP, PointBatch, PointSets
+from saccade.tasks.pointing.settings import PointerSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class EncodedSets:
     """What the decoder reads once it has pointed there; for key 0, before it has pointed anywhere."""
     states: Float[Tensor, "batch key d_model"]
     """What it points at."""
-    mask: Bool[Tensor, "batch key"]
+    mask: Mask
     last: RecurrentState
     """How the decoder starts."""
 
@@ -35,7 +36,7 @@ class PointerState:
     embedded: Float[Tensor, "batch key d_model"]
     memory: Memory
     """The set as it is pointed at; never changes, nor does `embedded`."""
-    taken: Bool[Tensor, "batch key"]
+    taken: Mask
     """True where the decoder has pointed before."""
 
 
@@ -83,7 +84,7 @@ class PointerNetwork(nn.Module):
         pointed_at = self.cross_attention.memory(memory.states, memory.mask)
         return PointerState(memory.last, memory.embedded, pointed_at, torch.zeros_like(memory.mask))
 
-    def step(self, last: Int[Tensor, " rows"], state: PointerState) -> tuple[Float[Tensor, "rows vocab"], PointerState]:
+    def step(self, last: RowTokens, state: PointerState) -> tuple[Float[Tensor, "rows vocab"], PointerState]:
         """Read the element that every row has pointed at, and say which may follow."""
         rows = torch.arange(len(last), device=last.device)
         hidden, recurrent = self.recurrence(state.embedded[rows, last][:, None], state.recurrent)
@@ -112,6 +113,6 @@ class PointerNetwork(nn.Module):
         return torch.cat([stops, taken[..., STOP + 1 :]], dim=-1)
 
 
-def _behind(first: Float[Tensor, " d_model"], others: Float[Tensor, "batch source d_model"]) -> Tensor:
+def _behind(first: Float[Tensor, " d_model"], others: SourceStates) -> Tensor:
     """One vector before those of the elements."""
     return torch.cat([first.expand(len(others), 1, -1), others], dim=1)

@@ -4,79 +4,57 @@ An answer is a list of positions of its set, counted from 0.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Points = NDArray[np.float64]
-Order = Sequence[int] | NDArray[np.int64]
+from saccade.tasks.pointing.geometry import Order, Points
+from saccade.tasks.pointing.settings import PointTask
 
-
-@dataclass(frozen=True, slots=True)
-class HullScores:
-    """Of some hulls beside the right ones."""
-
-    exact_match: float
-    """The share that is right, corner by corner."""
-    area: float
-    """The mean share of the right area that is enclosed, over the polygons that do not cross themselves; 0 without any.
-    It forgives a corner that sticks out little."""
-    invalid: float
-    """The share that is no polygon: fewer than three corners, one of them twice, or edges that cross."""
+Answer = Sequence[int] | Order
 
 
-@dataclass(frozen=True, slots=True)
-class TourScores:
-    """Of some tours beside the shortest."""
+def answer_scores(
+    task: PointTask, sets: Sequence[Points], answers: Sequence[Answer], right: Sequence[Answer]
+) -> dict[str, float]:
+    """`exact match`: the share of answers without a mistake.
 
-    exact_match: float
-    """The share that is right, point by point."""
-    length: float
-    """The mean length, in lengths of the shortest tour, over the tours that visit every point once; 0 without any."""
-    invalid: float
-    """The share that does not."""
+    Of hulls also `area`, the mean share of the right area that is enclosed, which forgives a corner that sticks out
+    little; of tours `length`, the mean in lengths of the shortest tour. Both count what is valid, and are 0 if nothing
+    is; `invalid` is the share that is no polygon without crossings, or that does not visit every point once.
+    """
+    scores = {"exact match": exact_match(answers, right)}
+    if task == "sort":
+        return scores
+    name, measure, is_valid = ("area", area, is_polygon) if task == "hull" else ("length", tour_length, is_tour)
+    triples = zip(sets, answers, right, strict=True)
+    ratios = [measure(points, own) / measure(points, best) for points, own, best in triples if is_valid(points, own)]
+    return scores | {name: float(np.mean(ratios)) if ratios else 0.0, "invalid": 1 - len(ratios) / len(sets)}
 
 
-def exact_match(found: Sequence[Order], right: Sequence[Order]) -> float:
+def exact_match(answers: Sequence[Answer], right: Sequence[Answer]) -> float:
     """The share of answers without a mistake."""
-    return float(np.mean([list(one) == list(other) for one, other in zip(found, right, strict=True)]))
+    return float(np.mean([list(one) == list(other) for one, other in zip(answers, right, strict=True)]))
 
 
-def hull_scores(sets: Sequence[Points], found: Sequence[Order], right: Sequence[Order]) -> HullScores:
-    """Compare hulls with the right ones."""
-    shares = [
-        area(points, corners) / area(points, wanted)
-        for points, corners, wanted in zip(sets, found, right, strict=True)
-        if is_polygon(points, corners)
-    ]
-    return HullScores(exact_match(found, right), _mean(shares), 1 - len(shares) / len(sets))
+def is_tour(points: Points, order: Answer) -> bool:
+    """Whether it visits every point once."""
+    return sorted(order) == list(range(len(points)))
 
 
-def tour_scores(sets: Sequence[Points], found: Sequence[Order], right: Sequence[Order]) -> TourScores:
-    """Compare tours with the shortest."""
-    ratios = [
-        tour_length(points, order) / tour_length(points, shortest)
-        for points, order, shortest in zip(sets, found, right, strict=True)
-        if sorted(order) == list(range(len(points)))
-    ]
-    return TourScores(exact_match(found, right), _mean(ratios), 1 - len(ratios) / len(sets))
-
-
-def tour_length(points: Points, order: Order) -> float:
+def tour_length(points: Points, order: Answer) -> float:
     """From the first point through all others and back."""
     visited = points[list(order)]
     return float(np.linalg.norm(visited - np.roll(visited, -1, axis=0), axis=1).sum())
 
 
-def area(points: Points, corners: Order) -> float:
+def area(points: Points, corners: Answer) -> float:
     """What a polygon encloses, whichever way round: the shoelace formula."""
     x, y = points[list(corners)].T
     return float(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2)
 
 
-def is_polygon(points: Points, corners: Order) -> bool:
+def is_polygon(points: Points, corners: Answer) -> bool:
     """Whether it has three corners or more, all different, and edges that do not cross."""
     if len(corners) < 3 or len(set(corners)) < len(corners):
         return False
@@ -93,7 +71,3 @@ def _cross(a: Points, b: Points, c: Points, d: Points) -> bool:
 def _side(a: Points, b: Points, point: Points) -> float:
     """Above 0 to the left of the way from a to b, below 0 to the right."""
     return float((b[0] - a[0]) * (point[1] - a[1]) - (b[1] - a[1]) * (point[0] - a[0]))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if values else 0.0

@@ -1,14 +1,14 @@
-"""The Neural Turing Machine as a model that answers in episodes."""
+"""The Neural Turing Machine, and the LSTM that it is held against (Graves et al. 2014, §4): they answer in episodes."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from saccade.errors import DataError
-from saccade.nn.addressing import Addressing
+from saccade.nn.addressing import Addressing, Parts
 from saccade.nn.turing import FeedForwardController, LstmController, TuringMachine, Writing
 from saccade.tasks.memory.episodes import Episodes
-from saccade.tasks.memory.model_settings import TuringSettings
+from saccade.tasks.memory.settings import LstmSettings, TuringSettings
 
 
 class Turing(nn.Module):
@@ -19,11 +19,12 @@ class Turing(nn.Module):
         self.settings = settings
         d_controller, d_row = settings.d_controller, settings.d_row
         d_contexts = settings.read_heads * d_row
+        parts = Parts(d_row, settings.reach, settings.interpolates, settings.sharpens)
         controller = FeedForwardController if settings.controller == "feed-forward" else LstmController
         self.machine = TuringMachine(
             controller(num_inputs + d_contexts, d_controller),
-            self._addressing(settings.read_heads),
-            Writing(self._addressing(settings.write_heads), d_controller, d_row),
+            Addressing(d_controller, parts, settings.read_heads),
+            Writing(Addressing(d_controller, parts, settings.write_heads), d_controller, d_row),
             rows=settings.rows,
             d_key=d_row,
         )
@@ -45,13 +46,18 @@ class Turing(nn.Module):
         logits: Tensor = self.output(steps)
         return logits
 
-    def _addressing(self, num_heads: int) -> Addressing:
-        settings = self.settings
-        return Addressing(
-            settings.d_controller,
-            settings.d_row,
-            num_heads=num_heads,
-            reach=settings.reach,
-            interpolates=settings.interpolates,
-            sharpens=settings.sharpens,
-        )
+
+class Lstm(nn.Module):
+    """The same without a memory: it keeps what it saw in its state."""
+
+    def __init__(self, settings: LstmSettings, num_inputs: int, num_outputs: int) -> None:
+        super().__init__()
+        self.settings = settings
+        self.layers = nn.LSTM(num_inputs, settings.d_model, settings.layers, batch_first=True)
+        self.output = nn.Linear(settings.d_model, num_outputs)
+
+    def forward(self, episodes: Episodes) -> Float[Tensor, "batch steps bits"]:
+        """The logit of a one for each bit, at every step."""
+        states, _ = self.layers(episodes.inputs)
+        logits: Tensor = self.output(states)
+        return logits
