@@ -15,15 +15,12 @@ class Decodes(Protocol[Memory, State]):
 
     def start(self, memory: Memory) -> State:
         """The state before the first token, one row per sentence of the memory."""
-        ...
 
     def step(self, last: Int[Tensor, " rows"], state: State) -> tuple[Float[Tensor, "rows vocab"], State]:
         """Read the last token of every row and say what may follow: the log-probability of every token."""
-        ...
 
     def pick(self, state: State, rows: Int[Tensor, " picked"]) -> State:
         """The state of these rows, in this order: beams reordered, finished sentences dropped."""
-        ...
 
 
 class Learned(NamedTuple):

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, get_args
 
-from saccade.engines.lexical_constraints import need_beam
 from saccade.engines.mbr import candidate_search
 from saccade.errors import DataError, ModelError
 from saccade.evaluation.risk import MinimumRisk
+from saccade.search.constraints import need_beam
 from saccade.search.settings import SearchSettings
 from saccade.text.segments import Split
 from saccade.text.wording import Wording

@@ -12,9 +12,8 @@ from tests.training.toy import Crash, Recorder
 from saccade import files
 from saccade.errors import CheckpointError
 from saccade.training import checkpoint
-from saccade.training.checkpoint import Checkpoint, Snapshot
+from saccade.training.checkpoint import Checkpoint, CheckpointWriter, Snapshot
 from saccade.training.settings import TrainingSettings
-from saccade.training.writer import CheckpointWriter
 
 SETTINGS = TrainingSettings(checkpoint_every=10, keep=2, average=0, keep_best=0)
 

@@ -24,11 +24,9 @@ class Targets(Protocol):
     @property
     def num_targets(self) -> int:
         """How many things are to be said: what a loss is a sum over."""
-        ...
 
     def to(self, device: torch.device) -> Any:
         """The same on another device."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +55,13 @@ class Resampling:
         if not self.rate:
             return source, target
         seeds = np.random.SeedSequence((self.seed, position.epoch, position.batch)).generate_state(2)
-        return (
-            self._cut(self.tokenizers.source, source, int(seeds[0])),
-            self._cut(self.tokenizers.target, target, int(seeds[1])),
-        )
+        source = self._cut(self.tokenizers.source, source, int(seeds[0]))
+        return source, self._cut(self.tokenizers.target, target, int(seeds[1]))
 
     def _cut(self, tokenizer: Tokenizer, texts: Ragged, seed: int) -> Ragged:
         stored = texts.lists()
-        sampled = tokenizer.resample(stored, self.rate, seed)
-        return Ragged.of(
-            [new if len(new) <= self.max_tokens else old for old, new in zip(stored, sampled, strict=True)]
-        )
+        pairs = zip(stored, tokenizer.resample(stored, self.rate, seed), strict=True)
+        return Ragged.of([sampled if len(sampled) <= self.max_tokens else old for old, sampled in pairs])
 
 
 def load(store: TokenStore, sampler: Sampler, start: Position, resampled: Resampling) -> Iterator[Loaded]:

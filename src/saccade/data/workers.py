@@ -63,8 +63,7 @@ class _Process(SpawnProcess):
     """
 
     def start(self) -> None:
-        main = sys.modules["__main__"]
-        sys.modules["__main__"] = ModuleType("__main__")
+        main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else ()
         try:
             super().start()

@@ -7,8 +7,7 @@ out. The texts that were found decide, and most need no second search.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from saccade.engines.engine import Advanced, Engine, Ids
-from saccade.errors import ModelError
+from saccade.engines.engine import Advanced, Engine, Sentences
 from saccade.search.constraints import FREE, Constraints, Phrase
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.settings import SearchSettings
@@ -86,23 +85,13 @@ class ConstraintEncoder:
             yield inside[0], inside[-1] + 1
 
 
-def need_beam(settings: SearchSettings) -> None:
-    """Refuse a search that cannot be asked for required phrases."""
-    if settings.method not in ("beam", "alternatives"):
-        raise ModelError(
-            f'Required phrases and glossaries need method = "beam" or "alternatives", not "{settings.method}", which '
-            "keeps no place for them. Leave them out, or search with a beam."
-        )
-
-
 def translate_constrained(
     engine: Engine,
     encoder: ConstraintEncoder,
-    sources: Sequence[Ids],
+    sources: Sentences,
     settings: SearchSettings,
     asked: Sequence[TextConstraints],
-    *,
-    advanced: Advanced = lambda _: None,
+    advanced: Advanced,
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of each source that satisfy its constraints, as far as they can be found."""
     if not any(asked):
@@ -117,9 +106,8 @@ def translate_constrained(
             break
         for row in rows:
             constraints[row] = tighter[row]
-        again = engine.translate(
-            [sources[row] for row in rows], settings, constraints=[constraints[row] for row in rows]
-        )
-        for row, hypotheses in zip(rows, again, strict=True):
-            best[row] = hypotheses
+        again = [sources[row] for row in rows]
+        hypotheses = engine.translate(again, settings, constraints=[constraints[row] for row in rows])
+        for row, of_source in zip(rows, hypotheses, strict=True):
+            best[row] = of_source
     return best

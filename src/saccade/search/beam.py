@@ -57,7 +57,9 @@ def beam_search(
     assert bool((problem.limits > 0).all()), "a hypothesis has at least an end"
     model, eos, device = problem.model, problem.eos, problem.device
     rank = rank or likeliest(problem.banned_ids, settings.beam)
-    beam = _first(problem.limits.cpu(), problem.bos)
+    batch = len(problem)
+    starts = torch.full((batch, 1), problem.bos), torch.zeros(batch, 1)
+    beam = Beam(torch.arange(batch), problem.limits.cpu(), *starts)
     ends: list[list[End]] = [[] for _ in range(len(problem))]
     history = History()
     done = exact(problem, settings, history) if settings.stopping == "exact" else like_ctranslate2(settings)
@@ -82,11 +84,6 @@ def beam_search(
             state = model.pick(state, torch.tensor(parents, device=device))
 
     return [history.best(ended, eos, settings, problem.constraints_of(at)) for at, ended in enumerate(ends)]
-
-
-def _first(limits: Int[Tensor, " batch"], bos: int) -> Beam:
-    batch = len(limits)
-    return Beam(torch.arange(batch), limits, torch.full((batch, 1), bos), torch.zeros(batch, 1))
 
 
 def likeliest(banned: Int[Tensor, " banned"], width: int) -> Rank:
@@ -139,14 +136,9 @@ def _register(
     """Note where hypotheses end in this step; only candidates that rank within the beam may."""
     exists = candidates.log_probs[:, : ended.shape[1]] != -torch.inf
     row, rank = (ended & exists).nonzero(as_tuple=True)
-    for sentence, *end in zip(
-        beam.sentences[row].tolist(),
-        rank.tolist(),
-        candidates.parents[row, rank].tolist(),
-        candidates.tokens[row, rank].tolist(),
-        candidates.log_probs[row, rank].tolist(),
-        strict=True,
-    ):
+    columns = [beam.sentences[row], rank]
+    columns += [values[row, rank] for values in (candidates.parents, candidates.tokens, candidates.log_probs)]
+    for sentence, *end in zip(*(column.tolist() for column in columns), strict=True):
         ends[sentence].append(End(step, *end))
 
 

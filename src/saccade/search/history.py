@@ -56,14 +56,5 @@ class History:
         ranked = sorted(ends, key=lambda end: -score(end.log_prob, end.step + 1, settings))
         if constraints.required:
             ranked.sort(key=lambda end: len(constraints.unmet(self.path(end))))
-        return [self._hypothesis(end, eos, settings, constraints) for end in ranked[: settings.n_best]]
-
-    def _hypothesis(self, end: End, eos: int, settings: SearchSettings, constraints: Constraints) -> Hypothesis:
-        tokens, finished = self.path(end), end.token == eos
-        return Hypothesis(
-            tuple(tokens[:-1] if finished else tokens),
-            end.log_prob,
-            score(end.log_prob, len(tokens), settings),
-            finished,
-            constraints.unmet(tokens),
-        )
+        paths = [(end, self.path(end)) for end in ranked[: settings.n_best]]
+        return [Hypothesis.of(path, end.log_prob, eos, settings, constraints.unmet(path)) for end, path in paths]

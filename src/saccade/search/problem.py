@@ -82,20 +82,16 @@ class SearchProblem(Generic[Memory, State]):
 
 @dataclass(frozen=True, slots=True)
 class SelectedRows(Generic[Memory, State]):
-    """A model whose first state has other rows than one for each sentence of its memory."""
+    """A model whose first state has these rows instead of one for each sentence of its memory."""
 
     model: Decodes[Memory, State]
     sentences: Int[Tensor, " rows"]
-    """The one that each row writes."""
 
     def start(self, memory: Memory) -> State:
-        """The state of the selected rows."""
         return self.model.pick(self.model.start(memory), self.sentences)
 
     def step(self, last: Int[Tensor, " rows"], state: State) -> tuple[Float[Tensor, "rows vocab"], State]:
-        """What the model says may follow."""
         return self.model.step(last, state)
 
     def pick(self, state: State, rows: Int[Tensor, " picked"]) -> State:
-        """The state of these rows, in this order."""
         return self.model.pick(state, rows)

@@ -12,6 +12,7 @@ Random states are not stored: they are functions of (seed, update).
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 from torch import nn
 
@@ -39,30 +41,18 @@ Arrays = dict[str, NDArray[Any]]
 class Progress:
     """How far a run has come."""
 
-    corpus: str
-    """Digest of the encoded corpus that the run learns from."""
-    update: int = 0
-    """Updates done."""
-    position: Position = field(default_factory=Position)
-    """Batches done."""
-    tokens: int = 0
-    """Target tokens learned from."""
-    seconds: float = 0.0
-    """Time spent in training proper, validation not counted."""
-    validated: int = 0
-    """The update of the last validation."""
-    best: float | None = None
-    """The best validation so far, by the measure that the settings name; higher is better."""
-    best_update: int = 0
-    """When that was."""
-    stale: int = 0
-    """Validations since then."""
-    baseline: float | None = None
-    """What rewards of choices by chance are held against; hard attention only."""
-    worth: float | None = None
-    """The last validation, by the measure that the settings name."""
-    skipped: int = 0
-    """Updates left out because their gradients were not finite."""
+    corpus: str  # digest of the encoded corpus that the run learns from
+    update: int = 0  # updates done
+    position: Position = field(default_factory=Position)  # batches done
+    tokens: int = 0  # target tokens learned from
+    seconds: float = 0.0  # spent in training proper, validation not counted
+    validated: int = 0  # the update of the last validation
+    best: float | None = None  # the best validation so far, by the measure that the settings name; higher is better
+    best_update: int = 0  # when that was
+    stale: int = 0  # validations since then
+    baseline: float | None = None  # what rewards of sampled choices are compared with; hard attention only
+    worth: float | None = None  # the last validation, by the measure that the settings name
+    skipped: int = 0  # updates without effect, because their gradients were not finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +104,8 @@ def write(directory: Path, snapshot: Snapshot) -> Checkpoint:
 
 def describe(draft: Path, progress: Progress, files: Iterable[str]) -> None:
     """Write what makes a checkpoint of files: the progress, and the checksum of each."""
-    described = {
-        "format": FORMAT,
-        "progress": asdict(progress),
-        "sha256": {name: sha256_of(draft / name) for name in files},
-    }
+    checksums = {name: sha256_of(draft / name) for name in files}
+    described = {"format": FORMAT, "progress": asdict(progress), "sha256": checksums}
     described["checksum"] = _checksum(described)
     (draft / PROGRESS).write_text(json.dumps(described, indent=1), encoding="utf-8")
 
@@ -181,6 +168,50 @@ def prune(directory: Path, written: Path, settings: TrainingSettings) -> None:
             remove_directory(path)
 
 
+class CheckpointWriter:
+    """Writes one checkpoint at a time in a thread of its own, then removes those that are not to be kept."""
+
+    def __init__(self, directory: Path, settings: TrainingSettings) -> None:
+        self._directory, self._settings = directory, settings
+        self._thread = ThreadPoolExecutor(1, "checkpoint")
+        self._job: Future[None] | None = None
+
+    def start(self, snapshot: Snapshot) -> None:
+        """Begin to write a checkpoint, once the one before stands."""
+        self.join()
+        self._job = self._thread.submit(self._write, snapshot)
+
+    def join(self) -> None:
+        """Wait until the last checkpoint stands; raises what kept it from being written."""
+        job, self._job = self._job, None
+        if job is not None:
+            job.result()
+
+    def check(self) -> None:
+        """Raise what kept the last checkpoint from being written, if that is known by now."""
+        if self._job is not None and self._job.done():
+            self.join()
+
+    def __enter__(self) -> "CheckpointWriter":
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            self.join()
+        self._thread.shutdown()
+
+    def _write(self, snapshot: Snapshot) -> None:
+        try:
+            written = write(self._directory, snapshot)
+            prune(self._directory, written.path, self._settings)
+        except (OSError, SafetensorError) as error:
+            raise CheckpointError(
+                f"The checkpoint of update {snapshot.progress.update:,} cannot be written to {self._directory}: "
+                f"{getattr(error, 'strerror', None) or error}. Check that you may write there and that the disk is not "
+                "full. The same command then resumes from the checkpoint before it."
+            ) from error
+
+
 def average(checkpoints: Sequence[Checkpoint]) -> Arrays:
     """The mean of the parameters of several checkpoints (Vaswani et al. 2017, §6.1)."""
     total: dict[str, NDArray[np.float64]] = {}
@@ -211,13 +242,10 @@ def _moments(model: nn.Module, optimizer: torch.optim.Optimizer) -> Arrays:
 
 def _fill_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, moments: Arrays, steps: int) -> None:
     for name, parameter in model.named_parameters():
-        optimizer.state[parameter] = {
-            "step": torch.tensor(float(steps), device=parameter.device),
-            **{
-                moment: torch.zeros_like(parameter).copy_(torch.from_numpy(moments[f"{moment}.{name}"]))
-                for moment in MOMENTS
-            },
-        }
+        optimizer.state[parameter] = {"step": torch.tensor(float(steps), device=parameter.device)}
+        for moment in MOMENTS:
+            values = torch.from_numpy(moments[f"{moment}.{name}"])
+            optimizer.state[parameter][moment] = torch.zeros_like(parameter).copy_(values)
 
 
 def _described(path: Path) -> tuple[Progress, dict[str, str]]:

@@ -12,14 +12,12 @@ from saccade.nn.products import product
 
 CHUNK = 256
 LN_2 = math.log(2)
+Hidden = Float[Tensor, "positions d_model"]
+Output = Float[Tensor, "vocab d_model"]
+Targets = Int[Tensor, " positions"]
 
 
-def smoothed_loss(
-    hidden: Float[Tensor, "positions d_model"],
-    output: Float[Tensor, "vocab d_model"],
-    target: Int[Tensor, " positions"],
-    smoothing: float,
-) -> Float[Tensor, ""]:
+def smoothed_loss(hidden: Hidden, output: Output, target: Targets, smoothing: float) -> Float[Tensor, ""]:
     """Sum over positions of the cross-entropy between the model and the smoothed target: the readable twin.
 
     The target's token has probability 1 - smoothing + smoothing / vocab, every other token smoothing / vocab.
@@ -27,12 +25,7 @@ def smoothed_loss(
     return cross_entropy(linear(hidden, output), target, label_smoothing=smoothing, reduction="sum")
 
 
-def smoothed_loss_chunked(
-    hidden: Float[Tensor, "positions d_model"],
-    output: Float[Tensor, "vocab d_model"],
-    target: Int[Tensor, " positions"],
-    smoothing: float,
-) -> Float[Tensor, ""]:
+def smoothed_loss_chunked(hidden: Hidden, output: Output, target: Targets, smoothing: float) -> Float[Tensor, ""]:
     """`smoothed_loss` with its gradients, a few hundred positions at a time in one buffer.
 
     The (positions × vocab) scores, by far the largest tensor of a small model, never exist as a whole.
@@ -44,7 +37,7 @@ def smoothed_loss_chunked(
 @torch.no_grad()
 def log_probs(
     hidden: Float[Tensor, "batch target d_model"],
-    output: Float[Tensor, "vocab d_model"],
+    output: Output,
     target: Int[Tensor, "batch target"],
     mask: Bool[Tensor, "batch target"],
 ) -> Float[Tensor, " batch"]:
