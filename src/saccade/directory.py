@@ -29,6 +29,7 @@ from saccade.text.tokenizer import Tokenizers
 
 FORMAT = 2
 SETTINGS, PARAMETERS, CARD = "settings.toml", "model.safetensors", "card.md"
+Parameters = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,11 +142,7 @@ class ModelDirectory:
 
 
 def save(
-    path: Path,
-    description: Description,
-    tokenizers: Tokenizers | None,
-    parameters: Mapping[str, NDArray[Any]],
-    card: str,
+    path: Path, description: Description, tokenizers: Tokenizers | None, parameters: Parameters, card: str
 ) -> None:
     """Write a model directory under a temporary name and put it in place whole, replacing one that was there."""
     with draft_directory(path) as draft:

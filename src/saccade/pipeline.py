@@ -1,7 +1,4 @@
-"""The straight line from a text to its translation: segment → tokenize → search → detokenize → join.
-
-`Translator` is the door to it, and checks what is asked for.
-"""
+"""The straight line behind `Translator`, from text to translation: segment → tokenize → search → detokenize → join."""
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +8,7 @@ from statistics import fmean
 
 from saccade.directory import ModelDirectory
 from saccade.engines.engine import Advanced, Engine, Sentences, Traced
-from saccade.engines.lexical_constraints import ConstraintEncoder, TextConstraints, translate_constrained
+from saccade.engines.lexical_constraints import ConstraintEncoder, TextConstraints
 from saccade.engines.mbr import rank_by_risk
 from saccade.engines.tracing import trace_hypothesis
 from saccade.search.hypothesis import Hypothesis, score
@@ -82,7 +79,7 @@ class Pipeline:
         """As many hypotheses of each source as are asked for, best first."""
         settings, mbr = options.candidates, options.mbr
         encoder, decode = self._constraint_encoder, self.directory.tokenizers.target.decode
-        found = translate_constrained(self.engine, encoder, sources, settings, constraints, advanced)
+        found = encoder.translate(self.engine, sources, settings, constraints, advanced)
         if mbr is None:
             return found
         sampled, language = settings.method == "sampling", self.directory.description.target_language

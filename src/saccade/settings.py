@@ -1,7 +1,4 @@
-"""Strict TOML to frozen dataclasses and back: unknown names are refused, and all problems are reported at once.
-
-fields.py says what such a class may declare.
-"""
+"""Strict TOML to frozen dataclasses (see fields.py) and back: unknown names are refused, all problems told at once."""
 
 import dataclasses
 import difflib
@@ -61,9 +58,8 @@ def load_chosen(choose: Choose[T], path: Path, overrides: Sequence[str] = ()) ->
 
 def kinds(cls: type[Any], section: str) -> dict[str, type[Any]]:
     """The settings classes that a section of `cls` may be of, by kind."""
-    return {
-        kind: member for member in fields.sections_of(fields.hints(cls)[section])[0] for kind in fields.kinds_of(member)
-    }
+    members, _ = fields.sections_of(fields.hints(cls)[section])
+    return {kind: member for member in members for kind in fields.kinds_of(member)}
 
 
 def override(settings: T, overrides: Sequence[str], *, origin: str) -> T:
@@ -252,9 +248,8 @@ class _Reader:
             else:
                 sound[key] = self.value(known[key], _with_kind(cls, key, table[key]), path)
                 if len(self.problems) == count:
-                    self.problems.extend(
-                        f"{path}{problem}." for problem in fields.bound_problems(known[key], sound[key])
-                    )
+                    beyond = fields.bound_problems(known[key], sound[key])
+                    self.problems.extend(f"{path}{problem}." for problem in beyond)
             if len(self.problems) > count:
                 sound.pop(key, None)
         if table.keys() <= known.keys() and sound.keys() >= set(required):

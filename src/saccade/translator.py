@@ -25,8 +25,8 @@ from saccade.translate_options import (
     check_counts,
     check_pairs,
     check_search,
-    check_text,
     collect_texts,
+    describe,
 )
 from saccade.translation import Scored, Translation, Translations
 
@@ -139,7 +139,8 @@ class Translator:
         Together they are exactly the text that `translate` gives for the same search: greedy unless given. It
         begins with `prefix`. A text is read whole, with a note if it is too long.
         """
-        check_text(text)
+        if not isinstance(text, str):
+            raise DataError(f"text must be one string, not {describe(text)}. Stream each text by itself.")
         settings = replace(self.search, beam=1, n_best=1) if search is None else search
         check_search(settings)
         if self.mbr is not None or self.wording.banned or self.wording.required or self.wording.glossary:
@@ -160,10 +161,8 @@ class Translator:
         tokenizer = self.directory.tokenizers.target
         written = tokenizer.encode_many(targets)
         log_probs = self.engine.token_log_probs(self.directory.tokenizers.source.encode_many(sources), written)
-        return [
-            Scored((*(tokenizer.piece(id) for id in ids), SPECIALS[EOS]), of_tokens)
-            for ids, of_tokens in zip(written, log_probs, strict=True)
-        ]
+        pieces = ((*(tokenizer.piece(id) for id in ids), SPECIALS[EOS]) for ids in written)
+        return [Scored(tokens, of_tokens) for tokens, of_tokens in zip(pieces, log_probs, strict=True)]
 
     @overload
     def trace(self, sources: str, targets: str, *, kinds: Collection[Kind] = ...) -> AttentionTrace: ...

@@ -95,7 +95,7 @@ def test_what_goes_wrong_is_told_at_the_next_occasion(occasion: str, tmp_path: P
             writer.start(snapshot(20))
             OCCASIONS[occasion](writer)
 
-    with pytest.raises(CheckpointError, match=r"of update 20 must be .* refuses: No space left on device\. Those"):
+    with pytest.raises(CheckpointError, match=r"of update 20 cannot be written.*: No space left on device\. Check"):
         failing()
     assert [path.name for path in tmp_path.iterdir()] == ["update-00000010"]
     assert checkpoint.check(before.path) == before

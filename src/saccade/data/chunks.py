@@ -1,7 +1,4 @@
-"""The parts that a corpus is prepared in: each is cleaned, and later encoded, by itself into a file that appears whole.
-
-A finished file is never made again, so work that was interrupted goes on after the last one.
-"""
+"""The parts that a corpus is prepared in, each cleaned and encoded into files that appear whole and are kept."""
 
 import json
 import zipfile
@@ -134,8 +131,7 @@ class TokenizerJob:
 
     path: Path
     chunks: list[Path]
-    chosen: list[Mask]
-    """For each chunk: which sides of which rows."""
+    chosen: list[Mask]  # for each chunk: which sides of which rows
     settings: TokenizerSettings
 
 
@@ -170,8 +166,7 @@ class CleanChunk:
     cleaned: Path
     kept: Mask
     tokenizers: Path
-    checksums: Sequence[str]
-    """Of the tokenizers."""
+    checksums: Sequence[str]  # of the tokenizers
     max_tokens: int
     threads: int
 

@@ -55,10 +55,8 @@ class CleaningReport:
 
     read: int = 0
     dropped: dict[str, Dropped] = field(default_factory=dict)
-    copies_kept: int = 0
-    """Pairs whose target repeats the source, which stayed in."""
-    blank_valid: int = 0
-    """Pairs of the validation corpus that were left out because a side is blank."""
+    copies_kept: int = 0  # pairs whose target repeats the source, which stayed in
+    blank_valid: int = 0  # pairs of the validation corpus that were skipped because a side is blank
 
     @property
     def kept(self) -> int:

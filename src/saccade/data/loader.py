@@ -33,10 +33,8 @@ class Targets(Protocol):
 class Loaded:
     """A batch on its way to the model."""
 
-    position: Position
-    """Where to go on after it."""
-    rows: Indices
-    """The examples it holds, by their numbers in the task's data."""
+    position: Position  # where to resume after it
+    rows: Indices  # the examples it holds, by their numbers in the task's data
     batch: Targets
 
 
@@ -45,11 +43,9 @@ class Resampling:
     """Subword regularisation: what a batch is cut into is a function of the seed and the batch's position."""
 
     tokenizers: Tokenizers
-    rate: float
-    """See `TokenizerSettings.sampling`; 0 leaves everything as it is."""
+    rate: float  # see `TokenizerSettings.sampling`; 0 leaves everything as it is
     seed: int
-    max_tokens: int
-    """A text that would get longer than this stays as it is."""
+    max_tokens: int  # a text that would get longer than this stays as it is
 
     def __call__(self, position: Position, source: Ragged, target: Ragged) -> tuple[Ragged, Ragged]:
         if not self.rate:

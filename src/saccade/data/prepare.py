@@ -310,10 +310,8 @@ def _read_meta(directory: Path) -> dict[str, Any]:
         meta: dict[str, Any] = json.loads((directory / _META).read_text(encoding="utf-8"))
         version = meta["version"]
     except (OSError, ValueError, KeyError, TypeError):
-        raise DataError(
-            f"{directory} must be a prepared corpus, but its {_META} is missing or damaged. "
-            "Make one with `saccade prepare`."
-        ) from None
+        damage = f"its {_META} is missing or damaged. Make one with `saccade prepare`."
+        raise DataError(f"{directory} must be a prepared corpus, but {damage}") from None
     if version != VERSION:
         raise DataError(
             f"{directory} must be a prepared corpus of version {VERSION}, but it is of version {version}. "
@@ -324,11 +322,8 @@ def _read_meta(directory: Path) -> dict[str, Any]:
 
 @contextmanager
 def _built_aside(directory: Path, fingerprint: str) -> Iterator[Path]:
-    """A hidden neighbour of `directory`, whose `corpus` takes its place at a normal end.
-
-    After an interruption it stays, and is used again for the same fingerprint; after a DataError it is removed, as the
-    data will have to change.
-    """
+    """A hidden neighbour of `directory`, whose `corpus` takes its place at a normal end."""
+    # After an interruption it stays, for the same fingerprint; after a DataError it is removed: the data must change.
     building = directory.with_name(f".{directory.name}.building")
     directory.parent.mkdir(parents=True, exist_ok=True)
     refusal = DataError(

@@ -52,14 +52,10 @@ class StoreMeta:
     version: int
     num_examples: int
     dtype: str
-    tokenizers: tuple[str, str]
-    """Checksums of the source's and the target's tokenizer."""
-    corpora: tuple[str, ...]
-    """A name for each corpus, to tell places."""
-    sizes: dict[str, int]
-    """Bytes of each file."""
-    checksums: dict[str, str]
-    """sha256 of each file; tells corpora apart and is not recomputed at opening."""
+    tokenizers: tuple[str, str]  # checksums of the source's and the target's tokenizer
+    corpora: tuple[str, ...]  # a name for each corpus, to tell places
+    sizes: dict[str, int]  # bytes of each file
+    checksums: dict[str, str]  # sha256 of each file; tells corpora apart and is not recomputed at opening
 
     @property
     def digest(self) -> str:
@@ -72,12 +68,7 @@ class StoreMeta:
 
 
 def write_store(
-    directory: Path,
-    parts: Iterable[Part],
-    *,
-    vocabulary: int,
-    tokenizers: tuple[str, str],
-    corpora: Sequence[str],
+    directory: Path, parts: Iterable[Part], *, vocabulary: int, tokenizers: tuple[str, str], corpora: Sequence[str]
 ) -> None:
     """Write all parts, one after the other. `store.json` comes last, so that an interruption leaves no store."""
     directory.mkdir(parents=True)
@@ -155,10 +146,8 @@ class TokenStore:
         path, size = self.directory / name, self.meta.sizes[name]
         actual = path.stat().st_size if path.exists() else 0
         if actual != size:
-            raise DataError(
-                f"{path} must have {size} bytes, but it has {actual}: it was cut short or changed. "
-                "Run `saccade prepare` again."
-            )
+            change = f"{path} must have {size} bytes, but it has {actual}: it was cut short or changed."
+            raise DataError(f"{change} Run `saccade prepare` again.")
         # An empty file cannot be mapped. A plain array over the map is sliced faster than a memmap.
         return np.asarray(np.memmap(path, dtype, mode="r")) if size else np.empty(0, dtype)
 

@@ -71,16 +71,11 @@ class Automatic(Engine):
             pass
 
     def translate(
-        self,
-        sources: Sentences,
-        settings: SearchSettings,
-        *,
-        constraints: Constrained = None,
-        advanced: Advanced = quiet,
+        self, sources: Sentences, settings: SearchSettings, *, constraints: Constrained = (), advanced: Advanced = quiet
     ) -> list[list[Hypothesis]]:
         from saccade.engines.ctranslate2 import beyond
 
-        asked = beyond(settings, constraints or ())
+        asked = beyond(settings, constraints)
         if asked is None:
             return self._fast.translate(sources, settings, advanced=advanced)
         need_torch(f"Searching with {asked}")

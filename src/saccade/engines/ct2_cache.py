@@ -29,7 +29,9 @@ def find_or_build(directory: ModelDirectory, compute: Compute) -> Path | Mapping
     name, files = _convert(directory, compute)
     for path in (beside.with_name(name), cached.with_name(name)):
         try:
-            _write(path, files)
+            with draft_directory(path, keep_existing=True) as draft:  # unless another process was faster
+                for file, content in files.items():
+                    (draft / file).write_bytes(content)
         except OSError:  # read-only, or the disk is full
             continue
         if path == beside:
@@ -42,13 +44,6 @@ def user_cache() -> Path:
     """This user's cache directory of saccade."""
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "saccade"
-
-
-def _write(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write a directory and put it in place whole, unless another process was faster."""
-    with draft_directory(path, keep_existing=True) as draft:
-        for name, content in files.items():
-            (draft / name).write_bytes(content)
 
 
 def _convert(directory: ModelDirectory, compute: Compute) -> tuple[str, Mapping[str, bytes]]:

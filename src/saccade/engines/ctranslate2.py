@@ -1,7 +1,4 @@
-"""Runs Transformers with CTranslate2, the fastest engine on a CPU: float32 or int8, and no torch.
-
-It searches by the same rules as `search/beam.py`; a test holds both side by side.
-"""
+"""Runs Transformers with CTranslate2, fastest on a CPU, by the same rules as `search/beam.py`, without torch."""
 
 import io
 import json
@@ -47,15 +44,10 @@ class CTranslate2Engine(Engine):
         self._translator = self._load()
 
     def translate(
-        self,
-        sources: Sentences,
-        settings: SearchSettings,
-        *,
-        constraints: Constrained = None,
-        advanced: Advanced = quiet,
+        self, sources: Sentences, settings: SearchSettings, *, constraints: Constrained = (), advanced: Advanced = quiet
     ) -> list[list[Hypothesis]]:
         """CTranslate2 does not ask the model about a source without tokens: its only hypothesis has none either."""
-        if reason := refusal(settings, constraints or ()):
+        if reason := refusal(settings, constraints):
             raise ModelError(reason)
         limits = [settings.limit(len(source)) for source in sources]
         self._make_room(max([*limits, *(len(source) + 1 for source in sources)], default=0))
@@ -103,12 +95,10 @@ class CTranslate2Engine(Engine):
 
     @staticmethod
     def _passes(settings: SearchSettings) -> Iterator[tuple[float, tuple[str, ...]]]:
-        """How widely limits may differ, and what is banned, in a first search and in those for what it leaves undone.
-
-        CTranslate2 takes one limit for all sentences of a call. Those of like limits share the largest, and a search
-        that may have gone on beyond its own limit is made again. What is banned is banned before the softmax, which
-        changes every probability; so it is done only if <pad> or <s> was written, which a trained model never does.
-        """
+        """How widely limits may differ, and what is banned, in a first search and in those for what it left undone."""
+        # CTranslate2 takes one limit for all sentences of a call. Those of like limits share the largest, and a search
+        # that may have gone on beyond its own limit is made again. What is banned is banned before the softmax, which
+        # changes every probability; so it is done only if <pad> or <s> was written, which a trained model never does.
         if settings.length_penalty:  # otherwise one cannot tell from the results when a search has ended
             yield SPREAD, ()
         yield 1.0, ()
@@ -162,11 +152,9 @@ class CTranslate2Engine(Engine):
     def _run(
         self, batches: Iterable[list[int]], submit: Callable[[list[int]], Any]
     ) -> Iterator[tuple[list[int], list[Any]]]:
-        """Each batch with its results to be waited for.
-
-        No more batches are handed out than keep every worker busy: those that are cannot be taken back, and whoever
-        presses Ctrl-C waits for them.
-        """
+        """Each batch with its results to be waited for."""
+        # No more batches are handed out than keep every worker busy: those that are cannot be taken back, and whoever
+        # presses Ctrl-C waits for them.
         pending: deque[tuple[list[int], list[Any]]] = deque()
         for batch in batches:
             pending.append((batch, submit(batch)))
@@ -212,10 +200,8 @@ class CTranslate2Engine(Engine):
         device, _, index = self._device.partition(":")
         num_devices = {"cpu": 1, "cuda": ctranslate2.get_cuda_device_count()}.get(device, 0)
         if not (index or "0").isdecimal() or int(index or 0) >= num_devices:
-            raise ModelError(
-                f'device must be one that CTranslate2 can use on this machine, but "{self._device}" is not. '
-                'Use device = "cpu".'
-            )
+            refused = f'device must be one that CTranslate2 can use on this machine, but "{self._device}" is not.'
+            raise ModelError(f'{refused} Use device = "cpu".')
         model = ct2_cache.find_or_build(self._directory, self._compute)
         try:
             return self._open(model)
@@ -250,7 +236,7 @@ UNLIKE = {
 """What CTranslate2 does not do, or not alike."""
 
 
-def beyond(settings: SearchSettings, constraints: Sequence[Constraints] = ()) -> str | None:
+def beyond(settings: SearchSettings, constraints: Constrained = ()) -> str | None:
     """The first of what is asked for that CTranslate2 cannot do: such as `penalty = "gnmt"`; None if it can do all."""
     usual = {field.name: field.default for field in fields(settings)}
     for name in UNLIKE:
@@ -259,7 +245,7 @@ def beyond(settings: SearchSettings, constraints: Sequence[Constraints] = ()) ->
     return "constraints" if any(constraints) else None
 
 
-def refusal(settings: SearchSettings, constraints: Sequence[Constraints] = ()) -> str | None:
+def refusal(settings: SearchSettings, constraints: Constrained = ()) -> str | None:
     """Why CTranslate2 cannot search like this, and what can; None if it can."""
     asked = beyond(settings, constraints)
     if asked is None or asked == "constraints":

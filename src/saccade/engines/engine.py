@@ -11,8 +11,8 @@ from saccade.trace.trace import KINDS, Kind, Layer, Matrix
 
 Ids = Sequence[int]
 Sentences = Sequence[Ids]
-Constrained = Sequence[Constraints] | None
-"""What the translations of each source must satisfy; None if all of them are free."""
+Constrained = Sequence[Constraints]
+"""What the translations of each source must satisfy; none at all if every one is free."""
 Advanced = Callable[[int], None]
 EngineName = Literal["auto", "ctranslate2", "torch"]
 Compute = Literal["float32", "int8"]
@@ -41,12 +41,7 @@ class Engine(Protocol):
     """A model ready to be asked. What an engine cannot do is refused, with the reason and the alternative."""
 
     def translate(
-        self,
-        sources: Sentences,
-        settings: SearchSettings,
-        *,
-        constraints: Constrained = None,
-        advanced: Advanced = quiet,
+        self, sources: Sentences, settings: SearchSettings, *, constraints: Constrained = (), advanced: Advanced = quiet
     ) -> list[list[Hypothesis]]:
         """The best hypotheses of each source, the best first. `advanced` is called with how many more are done."""
 

@@ -63,19 +63,14 @@ class TorchEngine(Engine):
         return cls(EnsembleModel([_loaded(directory) for directory in directories], readers).to(device).eval())
 
     def translate(
-        self,
-        sources: Sentences,
-        settings: SearchSettings,
-        *,
-        constraints: Constrained = None,
-        advanced: Advanced = quiet,
+        self, sources: Sentences, settings: SearchSettings, *, constraints: Constrained = (), advanced: Advanced = quiet
     ) -> list[list[Hypothesis]]:
         find = self._search
         if settings.coverage_penalty:
             asked = f"search.coverage_penalty = {settings.coverage_penalty} ranks translations by attention weights"
             self._need_weights(asked, "Use coverage_penalty = 0.", "Use coverage_penalty = 0.")
             find = self._search_and_cover
-        if constraints is not None and len(constraints) != len(sources):
+        if constraints and len(constraints) != len(sources):
             raise DataError(
                 f"Every source must have constraints of its own, but there are {len(sources)} sources "
                 f"and {len(constraints)} constraints. Give Constraints() to those that are free."
@@ -84,14 +79,13 @@ class TorchEngine(Engine):
         threads = _threads(self._device)
         tokens, most = BATCH_TOKENS // settings.num_rows, BATCH_ROWS // settings.num_rows
         batches = list(_by_length([len(source) for source in sources], tokens, threads=threads, most=most))
+
+        def find_rows(rows: list[int]) -> Found:
+            own = [constraints[row] for row in rows] if constraints else ()
+            return find([sources[row] for row in rows], settings, own)
+
         with evaluation_mode(self.model):
-            for rows, hypotheses in _in_threads(
-                lambda rows: find(
-                    [sources[row] for row in rows], settings, constraints and [constraints[row] for row in rows]
-                ),
-                batches,
-                threads,
-            ):
+            for rows, hypotheses in _in_threads(find_rows, batches, threads):
                 found.update(zip(rows, hypotheses, strict=True))
                 advanced(len(rows))
         return [found[row] for row in range(len(sources))]
@@ -156,7 +150,7 @@ class TorchEngine(Engine):
     def _search(self, sources: Sentences, settings: SearchSettings, constraints: Constrained) -> list[list[Hypothesis]]:
         """The hypotheses of one batch."""
         memory = self.model.encode(collate_sources(sources).to(self._device))
-        return search(self._problem(sources, memory, settings, constraints or ()), settings)
+        return search(self._problem(sources, memory, settings, constraints), settings)
 
     def _search_and_cover(
         self, sources: Sentences, settings: SearchSettings, constraints: Constrained
@@ -173,7 +167,7 @@ class TorchEngine(Engine):
         return [by_coverage(several, list(islice(weights, len(several))), settings) for several in found]
 
     def _problem(
-        self, sources: Sentences, memory: Any, settings: SearchSettings, constraints: Sequence[Constraints]
+        self, sources: Sentences, memory: Any, settings: SearchSettings, constraints: Constrained
     ) -> SearchProblem[Any, Any]:
         return SearchProblem(
             model=self.model,

@@ -24,11 +24,9 @@ def top_by_blocks(
     count: int,
     banned: Int[Tensor, " banned"],
 ) -> Top | None:
-    """The `count` likeliest continuations of each sentence; None where equals would have to be told apart.
-
-    Each of them stands in one of the `count` blocks of the vocabulary with the greatest maxima, and maxima are found
-    in one quick pass. That counts for whatever is not banned, so a few more blocks are looked into.
-    """
+    """The `count` likeliest continuations of each sentence; None where equals would have to be told apart."""
+    # Each of them stands in one of the `count` blocks of the vocabulary with the greatest maxima, and maxima are found
+    # in one quick pass. That counts for whatever is not banned, so a few more blocks are looked into.
     (batch, width), vocab = prefixes.shape, log_probs.shape[1]
     maxima = _maxima(log_probs)
     num_blocks = maxima.shape[1]

@@ -34,9 +34,7 @@ class Hypothesis:
 
 
 def score(log_prob: float, length: int, settings: SearchSettings) -> float:
-    """Rank a hypothesis of so many tokens, the end of sentence included.
-
-    `gnmt` is equation 14 of Wu et al. 2016. `length` is CTranslate2's.
-    """
+    """Rank a hypothesis of so many tokens, the end of sentence included."""
+    # `gnmt` is equation 14 of Wu et al. 2016. `length` is CTranslate2's.
     length_or_so = (5 + length) / 6 if settings.penalty == "gnmt" else length
     return log_prob / math.pow(length_or_so, settings.length_penalty)

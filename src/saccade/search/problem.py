@@ -20,12 +20,9 @@ class SearchProblem(Generic[Memory, State]):
     memory: Memory
     limits: Int[Tensor, " batch"]
     """The most tokens of each sentence's hypotheses, their end included; on the model's device."""
-    bos: int
-    """The id that every hypothesis begins after."""
-    eos: int
-    """The id that ends a hypothesis."""
-    banned: Sequence[int] = ()
-    """Ids that no hypothesis has."""
+    bos: int  # the id that every hypothesis begins after
+    eos: int  # the id that ends a hypothesis
+    banned: Sequence[int] = ()  # ids that no hypothesis has
     constraints: Sequence[Constraints] = ()
     """Those of each sentence; none at all if every sentence is free."""
     names: Sequence[str] = ()

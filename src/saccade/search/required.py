@@ -12,20 +12,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from saccade.search.beam import Beam, Candidates, Rank, top_stable
+from saccade.search.beam import Beam, Candidates, History, Rank, top_stable
 from saccade.search.constraints import Constraints, Phrase, contains
-from saccade.search.history import History
 
 Candidate = tuple[float, int, int]
 """A log-probability, the row that is continued, and the token."""
 
 
 def rank_by_progress(constraints: Sequence[Constraints], width: int) -> Rank:
-    """Rank candidates so that whatever has most of its phrases comes first, then the best of what has less, and so on.
-
-    The first of these comes closer by a token in every step, unless a rule forbids that. So all phrases are written if
-    there is room for them: at worst one after the other, at the very beginning.
-    """
+    """Rank candidates: first whatever has most of its phrases, then the best of what has less, and so on."""
+    # The first of these comes closer by a token in every step, unless a rule forbids that. So all phrases are written
+    # if there is room for them: at worst one after the other, at the very beginning.
 
     def rank(beam: Beam, log_probs: Float[Tensor, "rows vocab"], history: History) -> Candidates:
         live, length = beam.last.shape[1], len(history.tokens)
@@ -66,10 +63,9 @@ def _begun(tokens: Sequence[int], phrase: Phrase) -> int:
 
 def _in_turn(banks: dict[int, dict[tuple[int, int], float]]) -> list[Candidate]:
     """The best of each bank, the fullest bank first; then the second of each, and so on."""
-    sorted_banks = [
-        sorted(((log_prob, row, token) for (row, token), log_prob in banks[bank].items()), key=lambda each: -each[0])
-        for bank in sorted(banks, reverse=True)
-    ]
+    fullest_first = (banks[bank].items() for bank in sorted(banks, reverse=True))
+    listed = ([(log_prob, row, token) for (row, token), log_prob in bank] for bank in fullest_first)
+    sorted_banks = [sorted(bank, key=lambda candidate: -candidate[0]) for bank in listed]
     return [candidate for turn in zip_longest(*sorted_banks) for candidate in turn if candidate is not None]
 
 

@@ -24,8 +24,7 @@ LogProbs = Float[Tensor, "rows vocab"]
 class Prefixes:
     """What the rows of a step have written so far."""
 
-    sentences: Int[Tensor, " rows"]
-    """The one that each row belongs to."""
+    sentences: Int[Tensor, " rows"]  # the one that each row belongs to
     tokens: Int[Tensor, "rows length"]
 
 
@@ -116,16 +115,14 @@ class RuledState(Generic[State]):
 
     inner: State
     sentences: Int[Tensor, " rows"]
-    tokens: Int[Tensor, "rows read"]
-    """The beginning of sentence included."""
+    tokens: Int[Tensor, "rows read"]  # the beginning of sentence included
 
 
 @dataclass(frozen=True, slots=True)
 class Ruled(Generic[Memory, State]):
-    """The model of a problem behind rules, with the same three verbs: no search has to know of them.
+    """The model of a problem behind rules, with the same three verbs: no search has to know of them."""
 
-    A row that nothing may follow ends, even if the rules would not let it. What is forced overrules them all.
-    """
+    # A row that nothing may follow ends, even if the rules would not let it. What is forced overrules them all.
 
     problem: SearchProblem[Memory, State]
     rules: Sequence[Rule]

@@ -1,8 +1,4 @@
-"""Sampling: every token is drawn with the probability that the model gives it.
-
-Each draw of a sentence has its own stream of chance, so what is drawn depends on the seed and the sentence alone, and
-not on its company.
-"""
+"""Sampling: tokens are drawn with the model's probabilities, by seed and sentence alone, whatever its company."""
 
 from random import Random
 

@@ -60,8 +60,7 @@ class Snapshot:
     """All that a checkpoint holds, copied: the training may go on while it is written."""
 
     progress: Progress
-    files: dict[str, Arrays]
-    """What each file holds, by the file's name."""
+    files: dict[str, Arrays]  # by the file's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +82,8 @@ class Checkpoint:
 
 
 def snapshot(model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> Snapshot:
-    """Copy parameters and moments as they are now.
-
-    By numpy, whose one thread beats those of torch, which wait for each other, where the cores are busy.
-    """
+    """Copy parameters and moments as they are now."""
+    # By numpy, whose one thread beats those of torch, which wait for each other, where the cores are busy.
     files = {MODEL: parameters(model), OPTIMIZER: _moments(model, optimizer)}
     copies = {file: {name: values.copy() for name, values in arrays.items()} for file, arrays in files.items()}
     return Snapshot(progress, copies)
@@ -119,10 +116,8 @@ def check(path: Path) -> Checkpoint:
         except OSError as error:
             raise CheckpointError(f"{path / name} must be a part of the checkpoint, but {error.strerror}.") from error
         if found != checksum:
-            raise CheckpointError(
-                f"{path / name} must have the checksum that {PROGRESS} names, but has another: "
-                "the file was cut short or damaged."
-            )
+            must = f"{path / name} must have the checksum that {PROGRESS} names"
+            raise CheckpointError(f"{must}, but has another: the file was cut short or damaged.")
     return Checkpoint(path, progress)
 
 
@@ -153,10 +148,8 @@ def last(directory: Path, count: int, *, spacing: int) -> list[Checkpoint]:
 
 
 def prune(directory: Path, written: Path, settings: TrainingSettings) -> None:
-    """Remove the checkpoints that the settings do not keep, now that a new one was `written`.
-
-    Any newer than that are damaged: they were passed over when the run was resumed.
-    """
+    """Remove the checkpoints that the settings do not keep, now that a new one was `written`."""
+    # Any newer than that are damaged: they were passed over when the run was resumed.
     found = every(directory)
     regular = _regular([path for path in found if _update(path) <= _update(written)], settings.checkpoint_every)
     kept = regular[: max(settings.keep, settings.average)]
@@ -275,10 +268,8 @@ def _update(path: Path) -> int:
 
 
 def _regular(paths: list[Path], spacing: int) -> list[Path]:
-    """The newest, and those before it at multiples of `spacing`.
-
-    One elsewhere was left by an interrupt or a former end: what is averaged and kept must not depend on it.
-    """
+    """The newest, and those before it at multiples of `spacing`."""
+    # One elsewhere was left by an interrupt or a former end: what is averaged and kept must not depend on it.
     return paths[:1] + [path for path in paths[1:] if _update(path) % spacing == 0]
 
 

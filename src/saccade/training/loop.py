@@ -15,10 +15,9 @@ from saccade.models.fill import fill
 from saccade.nn.machine import release_freed_memory
 from saccade.training import checkpoint, sharding
 from saccade.training.checkpoint import Checkpoint, CheckpointWriter, Progress, parameters
-from saccade.training.metrics import Metrics
 from saccade.training.processes import Processes
 from saccade.training.reporter import Reporter
-from saccade.training.run import Run
+from saccade.training.run import Metrics, Run
 from saccade.training.task import Task, Validation
 from saccade.training.updates import Update, Updates
 
@@ -169,9 +168,8 @@ class Training(Updates):
         return self.progress.best is None or validation.worth(self.settings.best_by) >= self.progress.best
 
     def _keep_as_best(self, validation: Validation, values: checkpoint.Arrays, origin: str) -> None:
-        self.progress = replace(
-            self.progress, best=validation.worth(self.settings.best_by), best_update=validation.update
-        )
+        best = validation.worth(self.settings.best_by)
+        self.progress = replace(self.progress, best=best, best_update=validation.update)
         story = (
             f"Parameters of {origin}, after {self.progress.seconds / 60:.1f} minutes of training on "
             f"{self.progress.tokens:,} targets.\nOn the validation set: {validation.figures}."
@@ -222,10 +220,8 @@ class Training(Updates):
 
 @contextmanager
 def _interruptible(*, alone: bool) -> Iterator[Callable[[], bool]]:
-    """Turn the first Ctrl-C or SIGTERM into a question that the loop asks; a second one acts at once.
-
-    Not so where torchrun passes on a signal that has come already: it kills by itself what takes too long.
-    """
+    """Turn the first Ctrl-C or SIGTERM into a question that the loop asks; a second one acts at once."""
+    # Not so where torchrun passes on a signal that has come already: it kills by itself what takes too long.
     asked = False
 
     def note(number: int, frame: FrameType | None) -> None:
