@@ -1,7 +1,6 @@
 """Models converted for CTranslate2, cached in `ct2/` of the model directory, or else in the user's cache.
 
-A directory is named for what it was made from, so a changed model is never mistaken for the one before. It appears
-whole or not at all; if two processes convert at once, the first one's is used.
+A directory is named for what it was made from, and appears whole; if two processes convert, the first one's is used.
 """
 
 import hashlib

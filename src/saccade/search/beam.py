@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
-from saccade.protocol import Memory, State
+from saccade.protocol import LogProbs, Memory, State
 from saccade.search.blocks import top_by_blocks
 from saccade.search.constraints import Constraints
 from saccade.search.hypothesis import Hypothesis, score
@@ -84,7 +84,7 @@ class Candidates:
     log_probs: Float[Tensor, "batch candidates"]
 
 
-Rank = Callable[[Beam, Float[Tensor, "rows vocab"], History], Candidates]
+Rank = Callable[[Beam, LogProbs, History], Candidates]
 """From the model's log-probabilities and the prefixes so far, the candidates, best placed first."""
 
 
@@ -129,9 +129,7 @@ def beam_search(
     return [history.best(ended, eos, settings, problem.constraints_of(at)) for at, ended in enumerate(ends)]
 
 
-def rank_likeliest(
-    beam: Beam, log_probs: Float[Tensor, "rows vocab"], count: int, banned: Int[Tensor, " banned"]
-) -> Candidates:
+def rank_likeliest(beam: Beam, log_probs: LogProbs, count: int, banned: Int[Tensor, " banned"]) -> Candidates:
     """The likeliest continuations of each sentence, on the CPU; -inf where there are fewer than `count`."""
     # The best of every row are found first, so that nothing as large as `log_probs` is copied or added up.
     batch, width = beam.last.shape

@@ -8,10 +8,8 @@ from dataclasses import replace
 from itertools import zip_longest
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from saccade.protocol import Memory, State
+from saccade.protocol import LogProbs, Memory, State
 from saccade.search.beam import Beam, Candidates, History, Rank, beam_search, rank_likeliest
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.problem import SearchProblem
@@ -34,7 +32,7 @@ def rank_against_groups(problem: SearchProblem[Memory, State], groups: int, widt
     # What is lost counts in this step only, and only for the order: log-probabilities stay the model's own.
     banned, device = problem.banned_ids, problem.device
 
-    def rank(beam: Beam, log_probs: Float[Tensor, "rows vocab"], _: History) -> Candidates:
+    def rank(beam: Beam, log_probs: LogProbs, _: History) -> Candidates:
         batch, live = beam.last.shape
         sentences = beam.sentences // groups
         taken = log_probs.new_zeros(int(sentences.max()) + 1, log_probs.shape[1])

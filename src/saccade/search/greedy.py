@@ -3,16 +3,16 @@
 from collections.abc import Callable, Generator
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
-from saccade.protocol import Memory, State
+from saccade.protocol import LogProbs, Memory, State
 from saccade.search.blocks import likeliest_token
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.problem import SearchProblem
 from saccade.search.settings import SearchSettings
 
-Choose = Callable[[Float[Tensor, "rows vocab"], Int[Tensor, " rows"]], Int[Tensor, " rows"]]
+Choose = Callable[[LogProbs, Int[Tensor, " rows"]], Int[Tensor, " rows"]]
 """The next token of every row, from what the model says and the sentences that the rows belong to."""
 
 

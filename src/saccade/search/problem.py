@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
-from saccade.protocol import Decodes, Memory, State
+from saccade.protocol import Decodes, LogProbs, Memory, State
 from saccade.search.constraints import FREE, Constraints
 
 
@@ -87,7 +87,7 @@ class SelectedRows(Generic[Memory, State]):
     def start(self, memory: Memory) -> State:
         return self.model.pick(self.model.start(memory), self.sentences)
 
-    def step(self, last: Int[Tensor, " rows"], state: State) -> tuple[Float[Tensor, "rows vocab"], State]:
+    def step(self, last: Int[Tensor, " rows"], state: State) -> tuple[LogProbs, State]:
         return self.model.step(last, state)
 
     def pick(self, state: State, rows: Int[Tensor, " picked"]) -> State:

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from itertools import chain, islice, zip_longest
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
+from saccade.protocol import LogProbs
 from saccade.search.beam import Beam, Candidates, History, Rank, top_stable
 from saccade.search.constraints import Constraints, Phrase, contains
 
@@ -24,7 +23,7 @@ def rank_by_progress(constraints: Sequence[Constraints], width: int) -> Rank:
     # The first of these comes closer by a token in every step, unless a rule forbids that. So all phrases are written
     # if there is room for them: at worst one after the other, at the very beginning.
 
-    def rank(beam: Beam, log_probs: Float[Tensor, "rows vocab"], history: History) -> Candidates:
+    def rank(beam: Beam, log_probs: LogProbs, history: History) -> Candidates:
         live, length = beam.last.shape[1], len(history.tokens)
         best, tokens = (each.tolist() for each in top_stable(log_probs, 2 * width))
         ranked = []

@@ -9,15 +9,13 @@ from functools import partial
 from typing import Any, Generic
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
-from saccade.protocol import Memory, State
+from saccade.protocol import LogProbs, Memory, State
 from saccade.search.constraints import Phrase, contains
 from saccade.search.problem import SearchProblem
 from saccade.search.settings import SearchSettings
-
-LogProbs = Float[Tensor, "rows vocab"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,8 +77,12 @@ class Checkpoint:
     def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """Put parameters and optimizer back to where they were."""
         fill(model, self.model(), origin=str(self.path))
-        steps = self.progress.update - self.progress.skipped
-        _fill_optimizer(model, optimizer, _read(self.path, OPTIMIZER), steps)
+        moments, steps = _read(self.path, OPTIMIZER), float(self.progress.update - self.progress.skipped)
+        for name, parameter in model.named_parameters():
+            optimizer.state[parameter] = {"step": torch.tensor(steps, device=parameter.device)}
+            for moment in MOMENTS:
+                values = torch.from_numpy(moments[f"{moment}.{name}"])
+                optimizer.state[parameter][moment] = torch.zeros_like(parameter).copy_(values)
 
 
 def snapshot(model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> Snapshot:
@@ -231,14 +235,6 @@ def _moments(model: nn.Module, optimizer: torch.optim.Optimizer) -> Arrays:
         for name, parameter in model.named_parameters()
         for moment in MOMENTS
     }
-
-
-def _fill_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, moments: Arrays, steps: int) -> None:
-    for name, parameter in model.named_parameters():
-        optimizer.state[parameter] = {"step": torch.tensor(float(steps), device=parameter.device)}
-        for moment in MOMENTS:
-            values = torch.from_numpy(moments[f"{moment}.{name}"])
-            optimizer.state[parameter][moment] = torch.zeros_like(parameter).copy_(values)
 
 
 def _described(path: Path) -> tuple[Progress, dict[str, str]]:

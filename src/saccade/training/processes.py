@@ -1,7 +1,6 @@
 """The processes that train one model together, as torchrun starts them; a process alone is a group of one.
 
-Nothing is pickled on the way from one to another: numbers go through torch.distributed, what the first process has
-found out goes through torchrun's store as JSON.
+Nothing is pickled on the way: numbers go through torch.distributed, anything else through torchrun's store as JSON.
 """
 
 import json

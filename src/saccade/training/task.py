@@ -32,10 +32,6 @@ class Validation:
     measure: str = "BLEU"
     """What `quality` is, in a word or two."""
 
-    @property
-    def perplexity(self) -> float:
-        return math.exp(min(self.loss, 100.0))
-
     def worth(self, best_by: str) -> float:
         """What makes this the best so far; higher is better."""
         return -self.loss if best_by == "loss" else self.quality
@@ -49,7 +45,8 @@ class Validation:
     @property
     def figures(self) -> str:
         """For people, with an exact loss where the perplexity would round to 1."""
-        spread = f"perplexity {self.perplexity:.2f}" if self.loss >= 0.05 else f"loss {self.loss:.4f}"
+        perplexity = math.exp(min(self.loss, 100.0))
+        spread = f"perplexity {perplexity:.2f}" if self.loss >= 0.05 else f"loss {self.loss:.4f}"
         return f"{self.measure} {self.quality:.2f}, {spread}"
 
 
