@@ -40,7 +40,9 @@ ENGLISH = Words(
 What the papers behind attention say, as experiments that run in minutes on one core, on generated data. Each has a
 baseline that should fail, three seeds, and a rule, written down in the code, that computes the verdict. A claim
 that does not hold here is kept, and says so: these are small models on small tasks, and not the papers' own
-experiments. ± is the standard deviation over seeds; CPU seconds are those of one training.
+experiments. ± is the standard deviation over seeds; CPU seconds are those of one training. The figures are those of
+the commits that [the log](log.md) names. Since then every experiment but `gradients` trains through the loop of
+`saccade train` (Turing machines with its linear schedule), so the digits of a new run may differ slightly.
 
 ```bash
 saccade reproduce --list
@@ -67,7 +69,9 @@ CHINESE = Words(
 
 注意力背后的论文说了什么，这里都做成了实验：数据是生成的，单核几分钟就能跑完。每个实验都有一个理应失败的基线、
 三个随机种子，和一条写在代码里的判定规则，结论由规则算出。在这里不成立的论断照样保留并写明：这些是小任务上的小模型，
-并不是论文原来的实验。± 是各种子间的标准差；CPU 秒数是一次训练的用时。
+并不是论文原来的实验。± 是各种子间的标准差；CPU 秒数是一次训练的用时。表中数字出自[日志](log.md)所记的那些提交；
+此后，除 `gradients` 外的实验都改用 `saccade train` 的训练循环（图灵机改用其线性学习率调度），
+重新运行时末位数字可能略有出入。
 
 ```bash
 saccade reproduce --list

@@ -16,14 +16,16 @@ from saccade.errors import (
 from saccade.search.settings import SearchSettings
 
 if TYPE_CHECKING:
-    from saccade.aligner import align
+    from saccade.aligner import Alignment, SentencePairs, align
     from saccade.evaluation.risk import MinimumRisk
-    from saccade.evaluator import Evaluation, evaluate
+    from saccade.evaluator import Evaluation, EvaluationReporter, evaluate
     from saccade.library import describe_model, export_model, import_model, open_model
     from saccade.line_translation import LineOptions, LineReporter, LineTranslation, translate_file
     from saccade.recipe import Recipe
     from saccade.tasks.model import TaskModel
     from saccade.text.wording import Wording
+    from saccade.trace.alignment import HeadSelection
+    from saccade.trace.draw import draw
     from saccade.trace.trace import AttentionTrace
     from saccade.trainer import TrainingResult, estimate, prepare, train
     from saccade.training.estimate import TrainingEstimate
@@ -34,10 +36,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Alignment",
     "AttentionTrace",
     "CheckpointError",
     "DataError",
     "Evaluation",
+    "EvaluationReporter",
+    "HeadSelection",
     "LineOptions",
     "LineReporter",
     "LineTranslation",
@@ -49,6 +54,7 @@ __all__ = [
     "Reporter",
     "SaccadeError",
     "SearchSettings",
+    "SentencePairs",
     "SettingsError",
     "TaskModel",
     "TrainingError",
@@ -61,6 +67,7 @@ __all__ = [
     "__version__",
     "align",
     "describe_model",
+    "draw",
     "estimate",
     "evaluate",
     "export_model",
@@ -74,14 +81,18 @@ __all__ = [
 
 
 _LAZY = {
+    "Alignment": "saccade.aligner",
     "AttentionTrace": "saccade.trace.trace",
     "Evaluation": "saccade.evaluator",
+    "EvaluationReporter": "saccade.evaluator",
+    "HeadSelection": "saccade.trace.alignment",
     "LineOptions": "saccade.line_translation",
     "LineReporter": "saccade.line_translation",
     "LineTranslation": "saccade.line_translation",
     "MinimumRisk": "saccade.evaluation.risk",
     "Recipe": "saccade.recipe",
     "Reporter": "saccade.training.reporter",
+    "SentencePairs": "saccade.aligner",
     "TaskModel": "saccade.tasks.model",
     "TrainingEstimate": "saccade.training.estimate",
     "TrainingResult": "saccade.trainer",
@@ -91,6 +102,7 @@ _LAZY = {
     "Wording": "saccade.text.wording",
     "align": "saccade.aligner",
     "describe_model": "saccade.library",
+    "draw": "saccade.trace.draw",
     "estimate": "saccade.trainer",
     "evaluate": "saccade.evaluator",
     "export_model": "saccade.library",

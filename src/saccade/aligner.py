@@ -17,13 +17,13 @@ from saccade.evaluation.alignment import (
     difference,
     score,
 )
+from saccade.text.formats.lines import read_pairs
 from saccade.text.formats.opening import open_text
 from saccade.text.joining import has_spaces, join
 from saccade.text.normalize import normalize
 from saccade.trace import pharaoh
 from saccade.trace.alignment import HeadSelection, Link, Method, flipped, shares, symmetrise
 from saccade.trace.pharaoh import Gold
-from saccade.trace.trace import Tokens
 
 if TYPE_CHECKING:
     from saccade.translator import Translator
@@ -44,21 +44,16 @@ class SentencePairs:
     @classmethod
     def read(cls, source: Path, target: Path, gold: Path | None = None, *, flip: bool = False) -> "SentencePairs":
         """Two files of lines with blanks between words, and a file of links; `flip`: it has the target word first."""
-        sources, targets = ([line.split() for line in open_text(path)] for path in (source, target))
-        if len(sources) != len(targets):
-            raise DataError(
-                f"{source} has {len(sources)} lines but {target} has {len(targets)}. Line n of one must translate "
-                "line n of the other; find the line that is missing or was split in two."
-            )
-        if not sources:
+        pairs = [(left.split(), right.split()) for left, right in read_pairs(source, target)]
+        if not pairs:
             raise DataError(f"{source} must hold at least one sentence, but it is empty.")
+        sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
         if gold is None:
             return cls(sources, targets)
         known = pharaoh.read(open_text(gold), origin=str(gold))
         if flip:
             known = [line.flipped() for line in known]
-        sizes = [(len(one), len(other)) for one, other in zip(sources, targets, strict=True)]
-        known, remarks = pharaoh.within(known, sizes, origin=str(gold))
+        known, remarks = pharaoh.within(known, [(len(one), len(other)) for one, other in pairs], origin=str(gold))
         return cls(sources, targets, known, tuple(remarks))
 
     @property
@@ -151,11 +146,7 @@ def align(
 
 
 def weigh_words(translator: "Translator", sources: Sequence[Words], targets: Sequence[Words]) -> list[Aligned]:
-    """Force the model through each target and keep its weights, ready to be read between these words.
-
-    Words are put together with blanks, or without where the language of that side is written so. A pair with an empty
-    side has nothing to align and is refused: leave it out.
-    """
+    """Force the model through each target and keep its weights between these words; an empty side is refused."""
     description = translator.directory.description
     left = [join(words, spaced=has_spaces(description.source_language)) for words in sources]
     right = [join(words, spaced=has_spaces(description.target_language)) for words in targets]
@@ -164,7 +155,7 @@ def weigh_words(translator: "Translator", sources: Sequence[Words], targets: Seq
             raise DataError(f"Both sides of a pair must have words, but one side of pair {number} has none.")
     traces = translator.trace([side.text for side in left], [side.text for side in right], kinds=["cross"])
     return [
-        Aligned(trace, shares(_spans(trace.source), source.spans), shares(_spans(trace.target), target.spans))
+        Aligned(trace, shares(trace.source.spans, source.spans), shares(trace.target.spans, target.spans))
         for trace, source, target in zip(traces, left, right, strict=True)
     ]
 
@@ -197,8 +188,3 @@ def _check_reverse(translator: "Translator", reverse: "Translator") -> None:
             f"The reverse model must translate the other way round, {wanted[0]} → {wanted[1]}, but "
             f"{reverse.directory.path} translates {back.source_language} → {back.target_language}."
         )
-
-
-def _spans(tokens: Tokens) -> tuple[tuple[int, int], ...]:
-    assert tokens.spans is not None
-    return tokens.spans

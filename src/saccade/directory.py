@@ -173,10 +173,13 @@ def _check_layout(path: Path) -> None:
             f"{path} must be a model directory, but there is {'a file' if path.exists() else 'nothing'} of that name. "
             "`saccade train` writes one below its run directory, as `model`."
         )
+    if (path / "run" / "model" / SETTINGS).is_file():
+        raise ModelError(f"{path} is not a model directory, but it holds a run. Did you mean {path / 'run'}?")
     missing = [name for name in (SETTINGS, PARAMETERS) if not (path / name).is_file()]
     if missing and (path / "recipe.toml").is_file() and (path / "checkpoints").is_dir():
+        first = settings.read(path / "recipe.toml").get("training", {}).get("validate_every", 1000)
         raise ModelError(
-            f"The run in {path} has no model yet: `saccade train` writes the first one after the first validation. "
+            f"The run in {path} has no model yet: the first is saved at update {first:,}. "
             "Let it train longer, or lower training.validate_every."
         )
     if missing:

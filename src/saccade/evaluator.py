@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from saccade import __version__
-from saccade.errors import DataError, MissingDependency, ModelError, OutputExists
+from saccade.errors import DataError, MissingDependency, ModelError
 from saccade.evaluation.attention import gaze
 from saccade.evaluation.buckets import frequencies
 from saccade.evaluation.comparison import Comparison, compare
@@ -16,7 +16,7 @@ from saccade.evaluation.report import Report, Submission, report, score_json
 from saccade.evaluation.significance import Test
 from saccade.search.overrides import adjust_search
 from saccade.search.settings import SearchSettings
-from saccade.text.formats.opening import open_text
+from saccade.text.formats.opening import check_new, open_text
 from saccade.text.languages import check_language
 from saccade.translator import Translator, load
 
@@ -76,8 +76,7 @@ class Evaluation:
 
     def write_report(self, path: str | Path, training_text: str | Path | None = None) -> Report:
         """Write the report as one HTML page to a new file."""
-        if Path(path).exists():
-            raise OutputExists(f"{path} exists already. Remove it or name another file.")
+        check_new(Path(path), "written")
         made = self.report(training_text)
         with Path(path).open("x", encoding="utf-8", newline="\n") as file:
             file.write(page(made, version=__version__))
@@ -219,10 +218,7 @@ def _missing_attention(translator: Translator) -> str:
 def _translations(
     translator: Translator, sources: list[str], search: SearchSettings, attention: bool, reporter: EvaluationReporter
 ) -> Iterator["Translation"]:
-    """In order. With attention, a part at a time, as the weights of all fill the memory.
-
-    Every text is read whole, however long: scores are those of the model, with attention or without.
-    """
+    """In order, every text whole; with attention, a part at a time, as the weights of all fill the memory."""
     size = CHUNK if attention else max(1, len(sources))
     for begin in range(0, len(sources), size):
         yield from translator.translate(

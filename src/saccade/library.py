@@ -19,9 +19,10 @@ def open_model(path: str | Path, *, device: str = "cpu") -> "Translator | TaskMo
     """A model of any task: a `Translator`, or else a `TaskModel`, which can be evaluated and shown."""
     directory = ModelDirectory.open(Path(path))
     if directory.description.task.kind == "translation":
-        from saccade.translator import load
+        from saccade.engines.automatic import load_engine
+        from saccade.translator import Translator
 
-        return load(directory.path, device=device)
+        return Translator(directory, load_engine(directory, device=device))
     need_torch(f'A model of the task "{directory.description.task.kind}"')
     from saccade.tasks.model import TaskModel
 

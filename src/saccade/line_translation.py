@@ -12,10 +12,10 @@ from pathlib import Path
 
 from saccade.engines.mbr import candidate_search
 from saccade.errors import SaccadeError
-from saccade.resumable_output import Job, check_new, open_resumable
+from saccade.resumable_output import Job, open_resumable
 from saccade.search.overrides import adjust_search
 from saccade.search.settings import SearchSettings
-from saccade.text.formats.opening import check_readable, compress
+from saccade.text.formats.opening import check_new, check_readable, compress
 from saccade.text.formats.stream import EncodingErrors, Lines
 from saccade.text.segments import Split
 from saccade.translation import Translation
@@ -66,10 +66,7 @@ def translate_file(
     options: LineOptions | None = None,
     reporter: LineReporter | None = None,
 ) -> "LineTranslation":
-    """Translate files of lines into a new file, whose line n belongs to line n of the input; returns the counts.
-
-    The same call resumes a translation that was interrupted. An output that ends in .gz or .zst is compressed.
-    """
+    """Translate files line by line into a new file, compressed if .gz or .zst; the same call resumes it."""
     paths = [Path(path) for path in ([sources] if isinstance(sources, str | Path) else sources)]
     check_output(Path(output))
     for path in paths:
@@ -82,7 +79,7 @@ def translate_file(
 
 def check_output(output: Path) -> None:
     """Refuse an output that exists or that would be compressed in a way that is not known."""
-    check_new(output)
+    check_new(output, "translated")
     compress(b"", output)
 
 
@@ -124,10 +121,7 @@ class LineTranslation:
                 result.add(text, lines.mark)
 
     def translate(self, lines: Lines, *, most: int | None = None, waits: bool = True) -> Iterator[str]:
-        """The translations of each chunk, in the order of its lines, with `lines.mark` behind it.
-
-        A chunk has at most `most` lines. Unless it waits until it is full, it ends when a pipe pauses.
-        """
+        """The translations of each chunk of at most `most` lines; unless it `waits`, one ends when a pipe pauses."""
         reached = lines.read_bytes
         for chunk in chunk_lines(lines, most or CHUNK, waits=waits):
             first, share = lines.num_lines - len(chunk), (lines.read_bytes - reached) / len(chunk)
@@ -186,10 +180,7 @@ class LineTranslation:
 
 
 def chunk_lines(lines: Lines, most: int, *, waits: bool) -> Iterator[list[str]]:
-    """A few lines at first, then more and more. Where a chunk ends depends on nothing but the lines before.
-
-    That is, if it waits: a resumed output then has the same chunks as one that was never interrupted.
-    """
+    """A few lines at first, then more; if it waits, chunks depend on the lines alone, so that outputs can resume."""
     chunk: list[str] = []
     characters = 0
     try:

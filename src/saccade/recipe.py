@@ -34,6 +34,10 @@ class Recipe:
     training: TrainingSettings = field(default_factory=TrainingSettings)
     """How it is trained."""
 
+    def resolved(self) -> "Recipe":
+        """The same with what follows from other files, such as the vocabulary of a model that training starts from."""
+        return self
+
     @staticmethod
     def load(path: str | Path, overrides: Sequence[str] = ()) -> "Recipe":
         """Read a recipe of any task; `overrides` are settings such as `training.updates=500`."""

@@ -15,7 +15,7 @@ from typing import BinaryIO
 from saccade import __version__, files, settings
 from saccade.errors import DataError, OutputExists
 from saccade.search.settings import SearchSettings
-from saccade.text.formats.opening import compress
+from saccade.text.formats.opening import check_new, compress
 from saccade.text.formats.stream import EncodingErrors, Lines, Mark
 from saccade.text.segments import Split
 
@@ -85,11 +85,8 @@ class ResumableOutput:
 def open_resumable(
     output: Path, job: Job, lines: Lines, report: Report = lambda sentence: None
 ) -> Iterator[ResumableOutput]:
-    """Begin an output, or resume one, with `lines` moved on to the first that is not in it yet.
-
-    At a normal end the output is in place. After an error or Ctrl-C, what is written stays.
-    """
-    check_new(output)
+    """Begin or resume an output, with `lines` moved to the first not in it; after an error, what is written stays."""
+    check_new(output, "translated")
     part = output.with_name(f"{output.name}.part")
     with _lock(part, output):
         with part.open("r+b" if part.exists() else "x+b") as file:
@@ -108,7 +105,7 @@ def open_resumable(
                 raise
             if not result.state.output:
                 file.write(compress(b"", output))  # a compressed file of nothing has bytes
-        check_new(output)
+        check_new(output, "translated")
         part.rename(output)
         files.sync(output.parent.absolute())
         _remove(part)
@@ -161,14 +158,8 @@ def _lock(part: Path, output: Path) -> Iterator[None]:
             stack.enter_context(files.lock(part.with_name(f".{part.name}.lock"), refusal))
         except OSError as error:
             raise OSError(error.errno, error.strerror, str(output)) from None
-        check_new(output)  # the process that held the lock may have finished since
+        check_new(output, "translated")  # the process that held the lock may have finished since
         yield
-
-
-def check_new(output: Path) -> None:
-    """Refuse an output that exists already."""
-    if output.exists():
-        raise OutputExists(f"{output} exists already. Remove it or name another file; nothing was translated.")
 
 
 def _state_path(part: Path) -> Path:

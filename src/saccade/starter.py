@@ -11,7 +11,9 @@ import statistics
 import time
 from collections import Counter
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 
 import numpy as np
 
@@ -95,10 +97,7 @@ def starter_recipe(
     target_language: str | None = None,
     minutes: float = 60,
 ) -> tuple[str, Plan]:
-    """The text of a recipe that will lie in `directory`, and what it was sized to.
-
-    Give `source` and `target`, or `file` (TSV). Languages that are not given are taken from the names of the files.
-    """
+    """The text of a recipe for `directory`, sized to `source` and `target` or a TSV `file`, and its plan."""
     try:
         corpus = CorpusSettings(source=source, target=target, file=file)
     except ValueError as error:
@@ -135,10 +134,7 @@ def _num_covering(characters: Counter[str]) -> int:
 
 
 def measure_speed(seconds: float = 0.3) -> float:
-    """Floating-point operations a second of all cores, by the median of many products too small for several threads.
-
-    The median leaves out what other programs take meanwhile.
-    """
+    """Floating-point operations a second of all cores: the median of many small products, which ignores other load."""
     matrix, times, end = np.ones((64, 64), np.float32), [], time.perf_counter() + seconds
     while (start := time.perf_counter()) < end:
         matrix @ matrix
@@ -244,48 +240,17 @@ def _quoted(path: Path, directory: Path) -> str:
 
 
 def _render(plan: Plan, paths: str, languages: tuple[str, str], coverage: bool) -> str:
-    source, target = languages
-    many = f"character_coverage = {_COVERAGE}      # the rarest characters are spelled in bytes\n" if coverage else ""
-    return f"""\
-# A recipe of saccade: everything a training is made from. Relative paths start from this file.
-# Check it with `saccade train recipe.toml --dry-run`; train with `saccade train recipe.toml`.
-# Any setting can be overridden: `--set training.updates=500`.
-
-run = "run"                      # prepared corpus, checkpoints, metrics and the finished model go here
-
-[data]
-source_language = "{source}"
-target_language = "{target}"
-# valid = {{ source = "valid.{source}", target = "valid.{target}" }}
-{f"hold_out = {plan.hold_out}":<32} # pairs taken from the training data for validation while `valid` is not given
-max_tokens = 128                 # longer sentences are skipped, and counted
-
-[[data.train]]                   # repeat this table for more corpora; gzip and zstd are read as they are
-{paths}
-
-[data.cleaning]
-max_ratio = 9.0                  # pairs with one side this many times longer than the other are skipped
-deduplicate = true
-
-[tokenizer]
-kind = "bpe"                     # or "unigram", "char"
-{f"vocabulary = {plan.vocabulary}":<32} # 8,000 for tens of thousands of pairs, 32,000 for millions
-{many}shared = true                    # one vocabulary for both languages; with false, set model.embeddings = "tied"
-
-[model]
-{f'preset = "{plan.preset}"':<32} # "tiny", "small", "base" and "big" of the Transformer; single settings may follow
-norm = "pre"                     # learns faster from little data than "post", the paper's; for export to Marian, which
-                                 # has no "pre", choose "post" before training
-
-[training]
-{f"updates = {plan.updates}":<32} # {plan.duration()} on this machine's processor (an estimate)
-{f"batch_tokens = {plan.batch_tokens}":<32} # on a GPU, try 8192 or more
-learning_rate = {plan.learning_rate}
-{f"warmup = {plan.warmup}":<32} # updates over which the learning rate rises
-validate_every = {plan.validate_every}
-checkpoint_every = {plan.validate_every}
-patience = 10                    # stop after this many validations without a better BLEU
-
-[search]
-beam = 5
-"""
+    commented = ("hold_out", "vocabulary", "updates", "batch_tokens", "warmup")
+    values: dict[str, object] = {name: getattr(plan, name) for name in commented} | {"preset": f'"{plan.preset}"'}
+    values = {name: str(value).ljust(29 - len(name)) for name, value in values.items()}  # comments stand in column 33
+    template = (files("saccade") / "starter_recipe.toml").read_text(encoding="utf-8")
+    return Template(template).substitute(
+        values,
+        source=languages[0],
+        target=languages[1],
+        paths=paths,
+        coverage=f"character_coverage = {_COVERAGE}      # the rarest characters are spelled in bytes\n" * coverage,
+        learning_rate=plan.learning_rate,
+        validate_every=plan.validate_every,
+        duration=plan.duration(),
+    )

@@ -103,4 +103,4 @@ def estimate(
 
 
 def _loaded(recipe: Recipe | str | Path, overrides: Sequence[str]) -> Recipe:
-    return recipe if isinstance(recipe, Recipe) else Recipe.load(recipe, overrides)
+    return (recipe if isinstance(recipe, Recipe) else Recipe.load(recipe, overrides)).resolved()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from saccade.markup import tag
 from saccade.trace import alignment, notebook
-from saccade.trace.trace import AttentionTrace, Matrix, Tokens
+from saccade.trace.trace import AttentionTrace
 from saccade.trace.words import word_spans
 
 
@@ -39,14 +39,12 @@ class Translation:
 
     @property
     def alignment(self) -> tuple[alignment.Link, ...] | None:
-        """Links (source word, target word), counted from 0: each word of the translation with the one it attends to
-        most. A word is what stands between blanks, or a single Chinese or Japanese character. None unless attention was
-        asked for.
-        """
+        """Links (source word, target word) from 0: what each target word attends to most; None without attention."""
         if self.attention is None:
             return None
         heard = alignment.HeadSelection().weights(self.attention)
-        source, target = (_word_shares(side) for side in (self.attention.source, self.attention.target))
+        sides = (self.attention.source, self.attention.target)
+        source, target = (alignment.shares(side.spans, word_spans(side.text)) for side in sides)
         return tuple(alignment.links(alignment.between_words(heard, source, target)))
 
     @property
@@ -75,36 +73,23 @@ def join_parts(
     score: Callable[[Sequence[Translation]], float],
 ) -> Translation:
     """The translations of all parts of a text as that of the whole; the n-th best has the n-th best of every part."""
-    ranked = [(part, *part.alternatives) for part in parts]
-    best, *others = (
-        _join([several[min(place, len(several) - 1)] for several in ranked], source, join_texts, score)
-        for place in range(max(map(len, ranked)))
-    )
-    return replace(best, alternatives=tuple(others)) if others else best
 
-
-def _join(
-    parts: Sequence[Translation],
-    source: str,
-    join_texts: Callable[[Sequence[str]], str],
-    score: Callable[[Sequence[Translation]], float],
-) -> Translation:
-    """One translation of every part, put together."""
-    if len(parts) == 1:
-        (whole,) = parts
-        return (
-            whole
-            if whole.source == source and not whole.alternatives
-            else replace(whole, source=source, alternatives=())
+    def join(parts: Sequence[Translation]) -> Translation:
+        if len(parts) == 1:
+            return replace(parts[0], source=source, alternatives=())
+        return Translation(
+            source=source,
+            text=join_texts([part.text for part in parts]),
+            score=score(parts),
+            log_prob=sum(part.log_prob for part in parts),
+            tokens=tuple(token for part in parts for token in part.tokens),
+            num_parts=len(parts),
         )
-    return Translation(
-        source=source,
-        text=join_texts([part.text for part in parts]),
-        score=score(parts),
-        log_prob=sum(part.log_prob for part in parts),
-        tokens=tuple(token for part in parts for token in part.tokens),
-        num_parts=len(parts),
-    )
+
+    ranked = [(part, *part.alternatives) for part in parts]
+    places = range(max(map(len, ranked)))
+    best, *others = (join([several[min(place, len(several) - 1)] for several in ranked]) for place in places)
+    return replace(best, alternatives=tuple(others)) if others else best
 
 
 class Scored(NamedTuple):
@@ -119,8 +104,3 @@ class Scored(NamedTuple):
     def log_prob(self) -> float:
         """log p(target | source)."""
         return fsum(self.log_probs)
-
-
-def _word_shares(tokens: Tokens) -> Matrix:
-    assert tokens.spans is not None, "a translator knows where its tokens stand"
-    return alignment.shares(tokens.spans, word_spans(tokens.text))

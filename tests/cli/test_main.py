@@ -95,9 +95,12 @@ def test_help_tells_how_to_install_completion(saccade):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_an_output_that_cannot_be_written(tmp_path: Path):
+    for name in ("a.en", "a.de"):
+        (tmp_path / name).write_text("one\n" * 100, "utf-8")
+    words = ["init", tmp_path / "new", "--source", tmp_path / "a.en", "--target", tmp_path / "a.de"]
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
-            [sys.executable, "-m", "saccade", "init", tmp_path], stdout=full, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", "saccade", *words], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1] == (
@@ -141,3 +144,9 @@ def test_help_says_what_follows_an_option(saccade):
     assert re.search(r"--split +auto\|sentences\|never ", told)
     assert re.search(r"--directory +-d +DIR ", saccade("demo", "--help").stdout)
     assert saccade("translate", "--model", "m", "--beam", "0").code == 2, "bounds still hold"
+
+
+def test_commands_load_where_there_is_no_resource_module():
+    """As on Windows."""
+    code = "import sys; sys.modules['resource'] = None; import saccade.cli.main, saccade.training.estimate"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

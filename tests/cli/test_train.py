@@ -5,6 +5,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 FEW = ("--set", "training.updates=4", "--set", "training.validate_every=4")
@@ -107,3 +108,29 @@ def test_a_full_disk_is_told(saccade, write_task, tmp_path: Path):
     assert "File too large" in ended.stderr
     assert not (tmp_path / "run/model").exists()
     assert list((tmp_path / "run").glob(".*")) == [], "nothing half-written stays"
+
+
+def test_a_warm_start_tells_of_its_base(saccade, write_task, trained: Path, tmp_path: Path):
+    """The base's data and licence bind the new model, and the stored recipe has the vocabulary that is used."""
+    words = ("--set", f"training.warm_start={trained / 'run'}", "--set", "tokenizer.vocabulary=150")
+    assert saccade("train", write_task(tmp_path), *FEW, *words).code == 0
+    card = (tmp_path / "run/model/card.md").read_text("utf-8")
+    base = (trained / "run/model/card.md").read_text("utf-8")
+    assert "## Base model" in card
+    assert all(f"> {line}" in card for line in base.splitlines() if line)
+    stored = tomllib.loads((tmp_path / "run/recipe.toml").read_text("utf-8"))
+    size = tomllib.loads(saccade("info", trained / "run").stdout)["source_vocabulary"]
+    assert stored["tokenizer"]["vocabulary"] == size != 150
+
+
+def test_changed_data_are_refused_before_the_corpus_is_prepared_again(saccade, write_task, tmp_path: Path):
+    recipe = write_task(tmp_path)
+    assert saccade("train", recipe, *FEW).code == 0
+    before = (tmp_path / "run/corpus/prepared.json").stat().st_mtime_ns
+    for name in ("train.en", "train.de"):
+        with (tmp_path / name).open("a", encoding="utf-8") as file:
+            file.write("one more\n")
+    ended = saccade("train", recipe, *FEW)
+    assert ended.code == 1
+    assert "Restore the files to resume it" in ended.stderr
+    assert (tmp_path / "run/corpus/prepared.json").stat().st_mtime_ns == before

@@ -38,3 +38,8 @@ def test_values_out_of_range_are_refused() -> None:
         } | change
         with pytest.raises(ValueError, match=message):
             DataSettings(**values)  # type: ignore[arg-type]
+
+
+def test_source_and_target_are_two_files():
+    with pytest.raises(ValueError, match="must be two files, but both are"):
+        CorpusSettings(source=Path("a.txt"), target=Path("a.txt"))

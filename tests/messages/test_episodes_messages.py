@@ -68,9 +68,8 @@ def test_a_memory_that_is_too_small():
     import numpy as np
 
     from saccade.tasks.memory.episodes import draw
-    from saccade.tasks.memory.model_settings import TuringSettings
-    from saccade.tasks.memory.settings import CopySettings
-    from saccade.tasks.memory.turing import Turing
+    from saccade.tasks.memory.model import Turing
+    from saccade.tasks.memory.settings import CopySettings, TuringSettings
 
     task = CopySettings(bits=2, longest=40)
     model = Turing(TuringSettings(d_controller=4, rows=32, d_row=4), 3, 2)

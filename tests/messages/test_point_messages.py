@@ -10,9 +10,8 @@ import torch
 from saccade.errors import DataError
 from saccade.search.settings import SearchSettings
 from saccade.tasks.pointing.model import PointerNetwork
-from saccade.tasks.pointing.model_settings import PointerSettings
 from saccade.tasks.pointing.points import collate_sets, solve
-from saccade.tasks.pointing.settings import PointsSettings
+from saccade.tasks.pointing.settings import PointerSettings, PointsSettings
 from saccade.tasks.pointing.task import PointingTask
 
 

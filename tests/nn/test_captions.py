@@ -8,9 +8,10 @@ from tests.nn.plain import Vector, dot, mixture, product, sigmoid, softmax
 from torch import Tensor, nn
 
 from saccade.nn.attention import Attention
-from saccade.nn.captions import Looks, MeanVector, ShowAttendTell, mean_of
+from saccade.nn.captions import MeanVector, ShowAttendTell
 from saccade.nn.hard import HardAttention
-from saccade.nn.recurrent import RecurrentShape
+from saccade.nn.masks import mean_of
+from saccade.nn.recurrent import Reader, RecurrentShape
 from saccade.nn.scores import Additive
 
 CELLS, D_IMAGE, D_MODEL, STEPS = 5, 3, 4, 3
@@ -19,7 +20,7 @@ CELLS, D_IMAGE, D_MODEL, STEPS = 5, 3, 4, 3
 def decoder(reader: str) -> ShowAttendTell:
     torch.manual_seed(1)
     score = Additive(D_MODEL, D_IMAGE, 6)
-    readers: dict[str, Looks] = {"soft": Attention(score), "hard": HardAttention(score), "mean": MeanVector()}
+    readers: dict[str, Reader] = {"soft": Attention(score), "hard": HardAttention(score), "mean": MeanVector()}
     shape = RecurrentShape(cell="lstm", d_model=D_MODEL, num_layers=1, dropout=0.0)
     built = ShowAttendTell(shape, readers[reader], D_IMAGE).double().eval()
     with torch.no_grad():

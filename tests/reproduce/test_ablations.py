@@ -7,27 +7,30 @@ import pytest
 import torch
 
 from saccade.data.batch import collate_sources
-from saccade.reproduce import ablations, claim
-from saccade.reproduce.ablations import ROWS, WITH, WITHOUT
+from saccade.reproduce import ablations
+from saccade.reproduce.ablations import CONTESTANTS, WITH, WITHOUT
 from saccade.search.hypothesis import Hypothesis
+from saccade.tasks.translation import loss
 from saccade.training.loss import smoothed_loss
 
 
 @pytest.mark.parametrize("name", [WITH, "learned positions", WITHOUT])
 def test_without_positions_the_order_of_a_source_makes_no_difference(name: str):
-    model = ablations.built(ROWS[name], seed=1).double().eval()
+    torch.manual_seed(1)
+    model = CONTESTANTS[name].open_task(seed=1).build().double().eval()
     states = [model.encode(collate_sources([source])).keys[0] for source in ([5, 6, 7], [7, 5, 6])]
     same = torch.allclose(states[0][:3], states[1][[1, 2, 0]])
     assert same is (name == WITHOUT)
 
 
 def test_every_row_differs_from_the_first_in_one_thing():
-    first = ROWS[WITH]
-    for name, row in ROWS.items():
+    tasks = {name: contestant.open_task(seed=1) for name, contestant in CONTESTANTS.items()}
+    first = tasks[WITH]
+    for name, task in tasks.items():
         changed = [
-            row.settings != first.settings,
-            row.smoothing != first.smoothing,
-            row.positions != first.positions,
+            task.model != first.model,
+            task.training.label_smoothing != first.training.label_smoothing,
+            type(task) is not type(first),
         ]
         assert sum(changed) == (name != WITH)
 
@@ -39,11 +42,11 @@ def test_a_row_is_trained_with_its_own_smoothing(monkeypatch: pytest.MonkeyPatch
         used.append(smoothing)
         return smoothed_loss(hidden, output, target, smoothing)
 
-    monkeypatch.setattr(claim, "smoothed_loss_chunked", heard)
+    monkeypatch.setattr(loss, "smoothed_loss_chunked", heard)
     monkeypatch.setattr(ablations, "BATCH", 2)
-    monkeypatch.setattr(ablations, "measured", lambda engine, seed: {"perplexity": 1.0, "exact match": 1.0})
+    monkeypatch.setattr(ablations, "scores", lambda engine, seed: {"perplexity": 1.0, "exact match": 1.0})
     ablations.run(updates=1)
-    assert used == [row.smoothing for row in ROWS.values()]
+    assert used == [0.0 if name == "label smoothing 0" else 0.1 for name in CONTESTANTS]
 
 
 class Uniform:
@@ -58,19 +61,19 @@ class Uniform:
 
 
 def test_the_perplexity_of_a_uniform_guess_is_the_number_of_choices():
-    assert ablations.measured(Uniform(), seed=1) == {"perplexity": pytest.approx(30), "exact match": 0}  # type: ignore[arg-type]
+    assert ablations.scores(Uniform(), seed=1) == {"perplexity": pytest.approx(30), "exact match": 0}  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("base", "bare", "holds"), [(0.9, 0.05, True), (0.89, 0.0, False), (1.0, 0.06, False)])
 def test_the_verdict_follows_the_rule(base: float, bare: float, holds: bool, monkeypatch: pytest.MonkeyPatch):
-    order = iter([base if name == WITH else bare if name == WITHOUT else 0.5 for name in ROWS])
-    monkeypatch.setattr(ablations, "measured", lambda engine, seed: {"perplexity": 1.0, "exact match": next(order)})
+    order = iter([base if name == WITH else bare if name == WITHOUT else 0.5 for name in CONTESTANTS])
+    monkeypatch.setattr(ablations, "scores", lambda engine, seed: {"perplexity": 1.0, "exact match": next(order)})
     monkeypatch.setattr(ablations, "BATCH", 2)
     assert ablations.run(updates=1).holds is holds
 
 
 def test_it_runs_and_is_told_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(ablations, "ROWS", {name: ROWS[name] for name in (WITH, WITHOUT)})
+    monkeypatch.setattr(ablations, "CONTESTANTS", {name: CONTESTANTS[name] for name in (WITH, WITHOUT)})
     monkeypatch.setattr(ablations, "NUM_TESTED", 2)
     monkeypatch.setattr(ablations, "BATCH", 2)
     finding = ablations.run(updates=1, seeds=(1, 2))

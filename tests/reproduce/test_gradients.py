@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from saccade.reproduce import gradients
-from saccade.reproduce.gradients import CONTESTANTS, STEEP, Contestant
+from saccade.reproduce.gradients import LAYERS, STEEP, Recurrence
 
 
 @pytest.fixture(autouse=True)
@@ -31,9 +31,9 @@ def test_the_gradient_of_a_linear_network_is_a_power(factor: float):
 
 def test_open_gates_keep_and_large_weights_explode():
     kept = {}
-    for name, contestant in CONTESTANTS.items():
+    for name, recurrence in LAYERS.items():
         torch.manual_seed(1)
-        norms = gradients.gradient_norms(contestant.build(9, 64), 40, seed=1)
+        norms = gradients.gradient_norms(recurrence.build(9, 64), 40, seed=1)
         kept[name] = norms[40] / norms[1]
     assert kept["Elman RNN"] < 1e-3
     assert kept["Elman RNN, large weights"] > 1e3
@@ -50,15 +50,15 @@ def test_a_sequence_begins_with_a_flagged_symbol_and_goes_on_with_noise_of_the_s
 
 
 def test_what_stood_just_before_is_learned():
-    assert gradients.recall(Contestant(nn.GRU), 1, 0, seed=1) < 0.5
-    assert gradients.recall(Contestant(nn.GRU), 1, 250, seed=1) > 0.9
+    assert gradients.recall(Recurrence(nn.GRU), 1, 0, seed=1) < 0.5
+    assert gradients.recall(Recurrence(nn.GRU), 1, 250, seed=1) > 0.9
 
 
 def figures(**changed: float) -> dict:
     """As if this had been measured."""
     kept = {"Elman RNN": 1e-9, "Elman RNN, large weights": 1e4, "LSTM, open": 0.9}
-    kept = {name: changed.get(name, kept.get(name, 0.01)) for name in CONTESTANTS}
-    recalled = {name: changed.get(f"{name} recalls", 0.95 if name == "LSTM, open" else 0.2) for name in CONTESTANTS}
+    kept = {name: changed.get(name, kept.get(name, 0.01)) for name in LAYERS}
+    recalled = {name: changed.get(f"{name} recalls", 0.95 if name == "LSTM, open" else 0.2) for name in LAYERS}
     found: dict = {
         name: {
             "runs": [
@@ -69,7 +69,7 @@ def figures(**changed: float) -> dict:
                 }
             ]
         }
-        for name in CONTESTANTS
+        for name in LAYERS
     }
     return found | {
         name: {"runs": [{"seed": 1, "loss": changed.get(name, usual)}]}
@@ -101,7 +101,7 @@ def test_it_runs_and_is_told_and_drawn(tmp_path: Path):
     assert told.count(("GRU", 2, 2)) == 2 * len(gradients.LAGS)
     assert not finding.holds
     assert len(finding.figures["LSTM"]["runs"]) == 2
-    assert gradients.table(finding).count("\n| ") == len(CONTESTANTS) + 1 + len(STEEP)
+    assert gradients.table(finding).count("\n| ") == len(LAYERS) + 1 + len(STEEP)
     gradients.plot(finding, tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
     finding.save(tmp_path)

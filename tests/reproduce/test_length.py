@@ -10,10 +10,12 @@ from typer.testing import CliRunner
 from saccade.cli.main import app
 from saccade.engines.torch import TorchEngine
 from saccade.reproduce import length
-from saccade.reproduce.claim import learn
+from saccade.reproduce.contest import claim_training
 from saccade.reproduce.finding import Finding
+from saccade.reproduce.pairs_task import PairsTask
 from saccade.reproduce.strings import NUM_TOKENS, random_strings, reversal_batch
 from saccade.text.tokenizer import EOS
+from saccade.training.updates import learn
 
 
 def figures(fixed: float, attending: float) -> dict[str, object]:
@@ -22,7 +24,8 @@ def figures(fixed: float, attending: float) -> dict[str, object]:
     return {
         name: {
             "parameters": 1,
-            "runs": [{"seed": 1, "cpu_seconds": 2.0, "exact_match": dict.fromkeys(length.LENGTHS, share)}],
+            "updates": 2,
+            "runs": [{"seed": 1, "cpu_seconds": 2.0, "exact match": dict.fromkeys(length.LENGTHS, share)}],
         }
         for name, share in shares.items()
     }
@@ -48,8 +51,9 @@ def test_attention_learns_what_a_fixed_vector_does_not():
     batches = [reversal_batch(random, 32, 1, 8) for _ in range(300)]
     right = {}
     for name in ("fixed vector", "Bahdanau"):
-        learned = learn(length.CONTESTANTS[name], NUM_TOKENS, iter(batches), updates=300, rate=0.004, seed=1)
-        right[name] = length.exact_match(TorchEngine(learned.model), 8, seed=1)
+        task = PairsTask(length.MODELS[name], NUM_TOKENS, lambda seed: iter(batches))
+        model = learn(task, claim_training(300, 0.004, seed=1))
+        right[name] = length.share_right(TorchEngine(model), 8, seed=1)
     assert right["Bahdanau"] > 0.8
     assert right["fixed vector"] < 0.2
 
@@ -60,7 +64,7 @@ def test_attention_learns_what_a_fixed_vector_does_not():
 def test_the_verdict_follows_the_rule(fixed: float, attending: float, holds: bool, monkeypatch: pytest.MonkeyPatch):
     shares = {"fixed vector": fixed, "Bahdanau": attending, "Transformer": 0.0}
     order = iter(share for share in shares.values() for _ in length.LENGTHS)
-    monkeypatch.setattr(length, "exact_match", lambda engine, number, seed: next(order))
+    monkeypatch.setattr(length, "share_right", lambda engine, number, seed: next(order))
     assert length.run(updates=1).holds is holds
 
 
@@ -74,9 +78,9 @@ def test_one_bad_length_is_enough_to_fail(name: str, share: float, monkeypatch: 
         assert number == tested
         return share if (contestant, number) == (name, 17) else good[contestant]
 
-    monkeypatch.setattr(length, "exact_match", bad_at_17)
+    monkeypatch.setattr(length, "share_right", bad_at_17)
     finding = length.run(updates=1)
-    assert finding.figures[name]["runs"][0]["exact_match"][17] == share
+    assert finding.figures[name]["runs"][0]["exact match"][17] == share
     assert not finding.holds
 
 

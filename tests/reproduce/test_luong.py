@@ -9,8 +9,7 @@ import pytest
 
 from saccade.engines.engine import Traced
 from saccade.reproduce import luong
-from saccade.reproduce.claim import Trained
-from saccade.reproduce.luong import CONTESTANTS
+from saccade.reproduce.luong import CONTESTANTS, MODELS
 from saccade.reproduce.numbers import named, split
 from saccade.search.hypothesis import Hypothesis
 from saccade.trace.trace import Layer
@@ -43,19 +42,19 @@ class Oracle:
 @pytest.mark.parametrize(("looks", "error"), [(True, 0.0), (False, 1.0)])
 def test_what_is_measured_of_one_who_knows(looks: bool, error: float):
     numbers = [16, 21, 7386]
-    found = luong.measured(Oracle(numbers, looks=looks), numbers)  # type: ignore[arg-type]
+    found = luong.scores(Oracle(numbers, looks=looks), numbers)  # type: ignore[arg-type]
     assert found == {"perplexity": pytest.approx(2.0), "exact match": 1.0, "alignment error": pytest.approx(error)}
 
 
 def test_the_grid_is_the_papers():
     assert len(CONTESTANTS) == 4 + 3 + 3
-    assert {settings.attend for settings in CONTESTANTS.values()} == {"after"}
-    assert CONTESTANTS["local-p (concat)"].attention.score == "additive"
+    assert {settings.attend for settings in MODELS.values()} == {"after"}
+    assert MODELS["local-p (concat)"].attention.score == "additive"
 
 
 def test_only_numbers_of_the_training_split_are_learned_from(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(luong, "split", lambda: ([21], [22]))
-    batch = next(luong._batches(1))
+    batch = next(luong.batches(1))
     assert {tuple(row[:-1]) for row in batch.source.tolist()} == {tuple(named(21).source)}
     assert split()[0] != [21]
 
@@ -70,22 +69,12 @@ def test_only_numbers_of_the_training_split_are_learned_from(monkeypatch: pytest
         ("local-p (general)", 9.0, 0.9, True),
     ],
 )
-def test_the_verdict_follows_the_rule(
-    name: str, perplexity: float, error: float, holds: bool, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_verdict_follows_the_rule(name: str, perplexity: float, error: float, holds: bool):
     usual = {"perplexity": 1.0, "exact match": 0.5, "alignment error": 0.1}
-    order = iter(CONTESTANTS)
-
-    def measured(engine: object, numbers: Sequence[int]) -> dict[str, float]:
-        now = next(order)
-        if now == "global (location)":
-            return usual | {"perplexity": 1.2, "alignment error": 0.3}
-        return usual | ({"perplexity": perplexity, "alignment error": error} if now == name else {})
-
-    monkeypatch.setattr(luong, "measured", measured)
-    monkeypatch.setattr(luong, "learn", lambda *given, **named: Trained(model=None, num_parameters=1, cpu_seconds=0.0))  # type: ignore[arg-type]
-    monkeypatch.setattr(luong, "TorchEngine", lambda model: None)
-    assert luong.run(updates=1).holds is holds
+    measured = dict.fromkeys(CONTESTANTS, usual)
+    measured["global (location)"] = usual | {"perplexity": 1.2, "alignment error": 0.3}
+    measured[name] = usual | {"perplexity": perplexity, "alignment error": error}
+    assert luong._holds({name: {"runs": [run]} for name, run in measured.items()}) is holds
 
 
 def test_it_runs_and_is_told_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -9,7 +9,6 @@ import pytest
 
 from saccade.reproduce import phonemes
 from saccade.reproduce import spoken_words as task
-from saccade.reproduce.claim import Trained
 from saccade.reproduce.phonemes import CONTESTANTS, FIXED, RECURRENT, TRANSFORMER
 from saccade.reproduce.spoken_words import SpokenWord, spoken_words
 from saccade.search.hypothesis import Hypothesis
@@ -27,14 +26,14 @@ class Mumbler:
 
 
 def test_what_is_measured_of_one_who_mumbles():
-    found = phonemes.measured(Mumbler(), [DOG, OX])  # type: ignore[arg-type]
+    found = phonemes.scores(Mumbler(), [DOG, OX])  # type: ignore[arg-type]
     assert found == {"phoneme error rate": pytest.approx(1 / 6), "word error rate": 0.5}
 
 
 def test_batches_are_of_training_words_about_equally_long():
     train = {tuple(each.source) for each in spoken_words("train")}
-    told = phonemes.batches(1)
-    drawn = [next(told) for _ in range(phonemes.NUM_POOLED)]
+    stream = phonemes.batches(1)
+    drawn = [next(stream) for _ in range(phonemes.NUM_POOLED)]
     lengths = [batch.source_mask.sum(dim=1) for batch in drawn]
     for batch, own in zip(drawn, lengths, strict=True):
         assert len(own) == phonemes.BATCH
@@ -77,24 +76,18 @@ def _figures(rates: dict[str, float], seconds: dict[str, float]) -> dict[str, An
     }
 
 
-def test_each_has_the_updates_of_its_pace(monkeypatch: pytest.MonkeyPatch):
-    given: list[int] = []
-
-    def learn(*_: object, updates: int, **__: object) -> Trained:
-        given.append(updates)
-        return Trained(model=None, num_parameters=1, cpu_seconds=0.0)  # type: ignore[arg-type]
-
+def test_each_has_the_updates_of_its_pace_and_is_tested_on_words_never_seen(monkeypatch: pytest.MonkeyPatch):
     tested: list[Sequence[SpokenWord]] = []
 
-    def measured(engine: object, words: Sequence[SpokenWord]) -> dict[str, float]:
+    def scores(engine: object, words: Sequence[SpokenWord]) -> dict[str, float]:
         tested.append(words)
         return {"phoneme error rate": 0.1, "word error rate": 0.2}
 
-    monkeypatch.setattr(phonemes, "learn", learn)
-    monkeypatch.setattr(phonemes, "measured", measured)
-    monkeypatch.setattr(phonemes, "TorchEngine", lambda model: None)
-    phonemes.run(updates=100, seeds=(1, 2))
-    assert given == [round(100 * each.pace) for each in CONTESTANTS.values() for _ in range(2)]
+    monkeypatch.setattr(phonemes, "scores", scores)
+    monkeypatch.setattr(phonemes, "BATCH", 1)
+    finding = phonemes.run(updates=10, seeds=(1, 2))
+    updates = {name: figures["updates"] for name, figures in finding.figures.items()}
+    assert updates == {FIXED: 14, RECURRENT: 10, "ConvS2S": 13, TRANSFORMER: 10}
     assert {words == spoken_words("test")[: phonemes.NUM_TESTED] for words in tested} == {True}
 
 

@@ -1,6 +1,7 @@
 """The pointer experiment, in small: that it measures what it says, and judges by its rule."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from saccade.reproduce import pointer
 from saccade.reproduce.finding import Finding
 from saccade.reproduce.pointer import INDEX, POINTER
+from saccade.tasks.pointing.task import PointingTask
 
 GOOD = {
     f"sort, {POINTER}": {10: 0.9, 15: 0.31},
@@ -23,11 +25,10 @@ def figures(length: float = 1.03, invalid: float = 0.0) -> dict[str, Any]:
     """As if these shares had come out, and at all other sizes a half."""
     found = {}
     for title, shares in GOOD.items():
-        by_size = {
-            size: {"exact match": shares.get(size, 0.5), "area": 0.99, "length": length, "invalid": invalid}
-            for size in pointer.SIZES
-        }
-        found[title] = {"parameters": 1234, "runs": [{"seed": 1, "cpu_seconds": 2.0, "by_size": by_size}]}
+        others = {"area": 0.99, "length": length, "invalid": invalid}
+        by_size = {name: dict.fromkeys(pointer.SIZES, value) for name, value in others.items()}
+        by_size["exact match"] = {size: shares.get(size, 0.5) for size in pointer.SIZES}
+        found[title] = {"parameters": 1234, "updates": 3, "runs": [{"seed": 1, "cpu_seconds": 2.0, **by_size}]}
     return found
 
 
@@ -50,14 +51,14 @@ def test_the_verdict_follows_the_rule():
 )
 def test_one_bad_share_is_enough_to_fail(title: str, size: int, share: float):
     found = figures()
-    found[title]["runs"][0]["by_size"][size]["exact match"] = share
+    found[title]["runs"][0]["exact match"][size] = share
     assert not pointer._holds(found)
 
 
 def test_the_table_and_the_plot(tmp_path: Path):
     finding = Finding("claim", "rule", True, {}, figures())
     told = pointer.table(finding)
-    assert "| sort, pointer | 0.500 | 0.500 | 0.900 | 0.500 | 0.310 | 0.500 | 1,234 | 2 |" in told
+    assert "| sort, pointer | 0.500 | 0.500 | 0.900 | 0.500 | 0.310 | 0.500 | 1,234 | 3 | 2 |" in told
     assert "Hulls of 10 points: 0.9900 of the area, 0.0000 no polygon." in told
     assert "Tours of 5 points: 1.0300 times the shortest." in told
     pointer.plot(finding, tmp_path / "plot.png")
@@ -66,21 +67,18 @@ def test_the_table_and_the_plot(tmp_path: Path):
 
 def test_every_contestant_is_trained_and_measured(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("saccade.tasks.pointing.task.NUM_TESTED", 8)
-    small = {
-        name: replace(
-            contest,
-            task=replace(contest.task, batch=4),
-            contestants={who: replace(each, d_model=8) for who, each in contest.contestants.items()},
-        )
-        for name, contest in pointer.CONTESTS.items()
-    }
-    monkeypatch.setattr(pointer, "CONTESTS", small)
-    told: list[tuple[str, int, int]] = []
-    finding = pointer.run(updates=5, seeds=(1, 2), advanced=lambda *each: told.append(each))
+    small = {}
+    for name, contestant in pointer.CONTESTANTS.items():
+        task = contestant.open_task(seed=1)
+        smaller = replace(task.task, batch=4), replace(task.model, d_model=8), task.search
+        small[name] = replace(contestant, open_task=partial(PointingTask, *smaller))
+    monkeypatch.setattr(pointer, "CONTESTANTS", small)
+    heard: list[tuple[str, int, int]] = []
+    finding = pointer.run(updates=5, seeds=(1, 2), advanced=lambda *told: heard.append(told))
     assert not finding.holds
     assert set(finding.figures) == set(GOOD)
-    assert told.count(("sort, pointer", 1, 1)) == 2
-    assert told.count(("hull, index softmax", 5, 5)) == 2
+    assert heard.count(("sort, pointer", 1, 1)) == 2
+    assert heard.count(("hull, index softmax", 5, 5)) == 2
     for title, found in finding.figures.items():
         assert [run["seed"] for run in found["runs"]] == [1, 2]
-        assert set(found["runs"][0]["by_size"]) == set(small[title.split(",")[0]].task.test_sizes)
+        assert set(found["runs"][0]["exact match"]) == set(small[title].open_task(seed=1).task.test_sizes)

@@ -7,7 +7,7 @@ import pytest
 from saccade.engines.torch import TorchEngine
 from saccade.models.build import build
 from saccade.reproduce import reversal
-from saccade.reproduce.reversal import CONTESTANTS, LENGTHS
+from saccade.reproduce.reversal import LENGTHS, MODELS
 from saccade.reproduce.strings import NUM_TOKENS
 from saccade.search.hypothesis import Hypothesis
 
@@ -27,12 +27,12 @@ def test_a_string_is_to_be_said_as_it_is():
 
 
 def test_exact_match_counts_whole_strings():
-    assert 0.3 < reversal.exact_match(Copies(), 4, seed=1) < 0.7  # type: ignore[arg-type]
+    assert 0.3 < reversal.share_right(Copies(), 4, seed=1) < 0.7  # type: ignore[arg-type]
 
 
 def test_only_the_order_of_reading_differs():
-    models = [build(settings, NUM_TOKENS, NUM_TOKENS) for settings in CONTESTANTS.values()]
-    assert [settings.reverses_source for settings in CONTESTANTS.values()] == [False, True]
+    models = [build(settings, NUM_TOKENS, NUM_TOKENS) for settings in MODELS.values()]
+    assert [settings.reverses_source for settings in MODELS.values()] == [False, True]
     shapes = [{name: each.shape for name, each in model.state_dict().items()} for model in models]
     assert shapes[0] == shapes[1]
 
@@ -40,7 +40,7 @@ def test_only_the_order_of_reading_differs():
 @pytest.mark.parametrize(("forwards", "backwards", "holds"), [(0.5, 0.61, True), (0.5, 0.59, False), (0.9, 0.5, False)])
 def test_the_verdict_follows_the_rule(forwards: float, backwards: float, holds: bool, monkeypatch: pytest.MonkeyPatch):
     order = iter([forwards] * len(LENGTHS) + [backwards] * len(LENGTHS))
-    monkeypatch.setattr(reversal, "exact_match", lambda engine, length, seed: next(order))
+    monkeypatch.setattr(reversal, "share_right", lambda engine, length, seed: next(order))
     monkeypatch.setattr(reversal, "BATCH", 2)
     assert reversal.run(updates=1).holds is holds
 
@@ -59,5 +59,5 @@ def test_it_runs_and_is_told_and_drawn(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_the_engine_is_the_one_of_translations():
     """What is measured is what a user would get."""
-    engine = TorchEngine(build(CONTESTANTS["backwards"], NUM_TOKENS, NUM_TOKENS).eval())
-    assert 0.0 <= reversal.exact_match(engine, 3, seed=1) <= 0.1
+    engine = TorchEngine(build(MODELS["backwards"], NUM_TOKENS, NUM_TOKENS).eval())
+    assert 0.0 <= reversal.share_right(engine, 3, seed=1) <= 0.1

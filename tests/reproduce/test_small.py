@@ -1,4 +1,4 @@
-"""Claims that measure without training, and those of lessons: that they measure what they say."""
+"""Claims that measure without training, and those of the tasks of classifiers: that they measure what they say."""
 
 import math
 from pathlib import Path
@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from saccade.nn.positions import sinusoids
-from saccade.reproduce import coattention, facets, glyphs, hierarchical, positions, scaling, taught
+from saccade.reproduce import coattention, facets, glyphs, hierarchical, positions, scaling
 from saccade.reproduce.claims import CLAIMS, open_claim
-from saccade.reproduce.finding import Finding, spread
+from saccade.reproduce.figures import spread
+from saccade.reproduce.finding import Finding
 
 
 @pytest.mark.parametrize("name", CLAIMS)
@@ -62,7 +63,7 @@ def test_a_random_table_has_no_such_map():
     assert finding.settings["offsets"] == [1, 2, 4]
 
 
-LESSONS: dict[ModuleType, list[tuple[list[float], bool]]] = {
+CLASSIFIERS: dict[ModuleType, list[tuple[list[float], bool]]] = {
     hierarchical: [([0.96, 0.9, 0.1], True), ([0.95, 0.91, 0.1], False), ([0.89, 0.1, 0.1], False)],
     coattention: [
         ([0.9, 0.8, 0.6, 0.3, 0.2], True),
@@ -72,7 +73,7 @@ LESSONS: dict[ModuleType, list[tuple[list[float], bool]]] = {
     glyphs: [([0.8, 0.25, 0.9], True), ([0.79, 0.2, 0.1], False), ([0.9, 0.26, 0.1], False)],
     facets: [([0.9, 0.85], True), ([0.9, 0.86], False)],
 }
-CASES = [(claim, *case) for claim, cases in LESSONS.items() for case in cases]
+CASES = [(claim, *case) for claim, cases in CLASSIFIERS.items() for case in cases]
 
 
 @pytest.mark.parametrize(("claim", "accuracies", "holds"), CASES)
@@ -80,13 +81,13 @@ def test_the_verdict_follows_the_rule(
     claim: Any, accuracies: list[float], holds: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     figures = {
-        name: {"parameters": 10, "runs": [{"seed": 1, "cpu_seconds": 2.0, "loss": 1.0, "accuracy": accuracy}]}
+        name: {"parameters": 10, "updates": 3, "runs": [{"seed": 1, "cpu_seconds": 2.0, "accuracy": accuracy}]}
         for name, accuracy in zip(claim.CONTESTANTS, accuracies, strict=True)
     }
-    monkeypatch.setattr(taught, "compare", lambda *_: figures)
+    monkeypatch.setattr(claim, "compare", lambda *_: figures)
     finding: Finding = claim.run(updates=1)
     assert finding.holds is holds
-    assert f"| {next(iter(claim.CONTESTANTS))} | {accuracies[0]:.3f} | 10 | 2 |" in claim.table(finding)
+    assert f"| {next(iter(claim.CONTESTANTS))} | {accuracies[0]:.3f} | 10 | 3 | 2 |" in claim.table(finding)
     claim.plot(finding, tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 

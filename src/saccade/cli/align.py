@@ -3,78 +3,57 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from saccade.cli.console import note, print_result, stdout, table
 from saccade.cli.options import ModelPath, argument, option
-from saccade.errors import OutputExists
+from saccade.text.formats.opening import check_new
+from saccade.trace.alignment import Method, Rows
 
 if TYPE_CHECKING:
     from saccade.aligner import AlignmentReport
-    from saccade.evaluation.alignment import AlignmentScore, Tried
+    from saccade.evaluation.alignment import Tried
 
 
 def align(
     model: ModelPath,
     source: Annotated[
-        Path,
-        argument(
-            metavar="SOURCE", help="Sentences in the model's source language, one per line, with blanks between words."
-        ),
+        Path, argument(metavar="SOURCE", help="Source sentences, one per line, with blanks between words.")
     ],
     target: Annotated[Path, argument(metavar="TARGET", help="Their translations, in the same form.")],
     reverse: Annotated[
-        Path | None,
-        option("--reverse", metavar="DIR", help="A model of the opposite direction; what both say is made one."),
+        Path | None, option("--reverse", metavar="DIR", help="A model of the opposite direction; links are merged.")
     ] = None,
     method: Annotated[
-        Literal["intersection", "grow-diag", "grow-diag-final-and", "union"],
-        typer.Option("--method", help="How two directions are made one, the strictest first."),
+        Method, typer.Option("--method", help="How to merge two directions, strictest first.")
     ] = "grow-diag",
     heads: Annotated[
         str | None,
         option(
-            "--heads",
-            metavar="LAYER:HEAD,…",
-            help="Heads whose mean is read, counted from 1, such as `3:1,3:4`; all of them unless given.",
+            "--heads", metavar="LAYER:HEAD,…", help="Heads to average, counted from 1: `3:1,3:4`; all unless given."
         ),
     ] = None,
     rows: Annotated[
-        Literal["predicts", "reads"] | None,
-        option(
-            "--rows",
-            help="Look at the step that predicts a word, which is the default, or at the next one, which reads it.",
-        ),
+        Rows | None,
+        option("--rows", help="Read the step that predicts a word (default), or the next one, which reads it."),
     ] = None,
     balance: Annotated[
-        bool,
-        typer.Option(
-            "--balance", help="Divide weights by all that their source word gets: against words that attract everybody."
-        ),
+        bool, option("--balance", help="Divide weights by what their source word gets: against words that attract all.")
     ] = False,
     threshold: Annotated[
         float | None,
-        option(
-            "--threshold",
-            min=0,
-            max=1,
-            help="Link all words with this weight or more, not each target word with the source word of most weight.",
-        ),
+        option("--threshold", min=0, max=1, help="Link all words of at least this weight, not only the best one."),
     ] = None,
     choose: Annotated[
         tuple[Path, Path, Path] | None,
-        option(
-            "--choose",
-            metavar="SOURCE TARGET GOLD",
-            help="Choose heads, rows and balance on these files; not on those that are to be measured.",
-        ),
+        option("--choose", metavar="SOURCE TARGET GOLD", help="Choose heads, rows and balance on these other files."),
     ] = None,
     gold: Annotated[Path | None, option("--gold", "-g", help="The true links: print scores instead of links.")] = None,
-    flip: Annotated[bool, typer.Option("--flip", help="The gold files have the target word first.")] = False,
+    flip: Annotated[bool, option("--flip", help="The gold files have the target word first.")] = False,
     output: Annotated[Path | None, option("--output", "-o", help="Write the links here; must not exist.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON; goes with --gold.")] = False,
+    as_json: Annotated[bool, option("--json", help="Print the scores as JSON; goes with --gold.")] = False,
 ) -> None:
     """Link the words of sentences with those of their translations: `0-0 1-2`, source first, counted from 0.
 
@@ -90,8 +69,8 @@ def align(
         raise typer.BadParameter("--heads, --rows and --balance say what --choose or --reverse would find out")
     if as_json and gold is None:
         raise typer.BadParameter("--json prints scores, which need --gold")
-    if output is not None and output.exists():
-        raise OutputExists(f"{output} exists already. Remove it or name another file; nothing was aligned.")
+    if output is not None:
+        check_new(output, "aligned")
     from saccade.aligner import SentencePairs
     from saccade.aligner import align as find_links
     from saccade.trace import pharaoh
@@ -127,27 +106,15 @@ def align(
 
 
 def _print_report(report: "AlignmentReport") -> None:
-    stdout.print(_score_table({"this model": report.scores, "diagonal": report.diagonal}))
+    columns = ["", "precision", "recall", "AER", "95 %", "links"]
+    lines = []
+    for name, score in (("this model", report.scores), ("diagonal", report.diagonal)):
+        shares = (f"{share:.3f}" for share in (score.precision, score.recall, score.error_rate))
+        lines.append((name, *shares, f"{score.low:.3f} to {score.high:.3f}", f"{score.num_links:,}"))
+    stdout.print(table(f"Alignment of {report.scores.num_sentences} sentence pairs", columns, lines))
     gain = report.gain
     print_result(f"\nThe diagonal's error rate is higher by {gain.value:.3f} ({gain.low:.3f} to {gain.high:.3f}).\n")
     stdout.print(_layer_table(report.tried))
-
-
-def _score_table(scores: "dict[str, AlignmentScore]") -> Any:
-    columns = ["", "precision", "recall", "AER", "95 %", "links"]
-    lines = [
-        (
-            name,
-            f"{score.precision:.3f}",
-            f"{score.recall:.3f}",
-            f"{score.error_rate:.3f}",
-            f"{score.low:.3f} to {score.high:.3f}",
-            f"{score.num_links:,}",
-        )
-        for name, score in scores.items()
-    ]
-    sentences = next(iter(scores.values())).num_sentences
-    return table(f"Alignment of {sentences} sentence pairs", columns, lines)
 
 
 def _layer_table(tried: "Iterable[Tried]") -> Any:

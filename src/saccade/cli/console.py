@@ -4,15 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -41,10 +33,7 @@ def note_indented(text: str, mark: str = "") -> None:
 
 
 class Bar(Progress):
-    """A line for each task: description, count, bar, the task's `figures` as far as there is room, and times.
-
-    `figures`, an optional field of a task, is a sequence of strings, the most important first.
-    """
+    """A line for each task: description, count, bar, its field `figures` as far as there is room, and times."""
 
     def __init__(self, unit: str | None, *, disable: bool) -> None:
         self._num_figures, self._stderr = 0, stderr

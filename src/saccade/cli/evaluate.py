@@ -2,10 +2,10 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.cells import cell_len
@@ -13,12 +13,11 @@ from rich.cells import cell_len
 import saccade
 from saccade.cli.console import bar, note, print_result
 from saccade.cli.options import Beam, ComputeChoice, EngineChoice, option
-from saccade.errors import DataError, OutputExists, SaccadeError
-from saccade.evaluation.significance import SURE
+from saccade.errors import DataError, SaccadeError
+from saccade.evaluation.significance import SURE, Test
+from saccade.text.formats.opening import check_new
 
 if TYPE_CHECKING:
-    from saccade.evaluation.gates import Scores
-    from saccade.evaluation.report import Submission
     from saccade.evaluation.scores import CorpusScore
     from saccade.evaluator import Evaluation, EvaluationReporter, System
 
@@ -45,52 +44,33 @@ def evaluate(
     engine: EngineChoice = "auto",
     compute: ComputeChoice = "float32",
     test: Annotated[
-        Literal["bootstrap", "randomization"],
-        typer.Option("--test", help="How sure a difference is: paired bootstrap, or approximate randomization."),
+        Test, typer.Option("--test", help="How sure a difference is: paired bootstrap, or approximate randomization.")
     ] = "bootstrap",
     output: Annotated[Path | None, option("--output", "-o", help="Also write the model's translations here.")] = None,
     report_file: Annotated[
         Path | None,
-        option(
-            "--report",
-            metavar="FILE",
-            help="Also write a page here: buckets, plots, odd translations, sentences side by side.",
-        ),
+        option("--report", help="Also write a page: buckets, plots, odd translations, sentences side by side."),
     ] = None,
     training_text: Annotated[
         Path | None,
-        option(
-            "--training-text",
-            metavar="FILE",
-            help="For the report: the target side of the training data, used to identify rare words.",
-        ),
+        option("--training-text", help="For the report: target side of the training data, to find rare words."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all that is in the report as JSON.")] = False,
+    as_json: Annotated[bool, option("--json", help="Print all that is in the report as JSON.")] = False,
     json_summary: Annotated[
-        bool, typer.Option("--json-summary", help="Print scores, signatures and intervals alone as JSON.")
+        bool, option("--json-summary", help="Print scores, signatures and intervals alone as JSON.")
     ] = False,
     fail_under: Annotated[
         list[str] | None,
-        option(
-            "--fail-under",
-            metavar="METRIC=VALUE",
-            help="Exit with 1 if a score is worse, such as `BLEU=30`. May be repeated.",
-        ),
+        option("--fail-under", metavar="METRIC=VALUE", help="Exit with 1 if a score is worse: `BLEU=30`. Repeatable."),
     ] = None,
     baseline: Annotated[
-        Path | None,
-        option(
-            "--baseline", metavar="FILE", help="What --json or --json-summary printed earlier, for --fail-if-worse."
-        ),
+        Path | None, option("--baseline", help="What --json or --json-summary printed earlier, for --fail-if-worse.")
     ] = None,
     fail_if_worse: Annotated[
-        bool,
-        typer.Option(
-            "--fail-if-worse", help="Exit with 1 if a score is worse than the --baseline by more than chance."
-        ),
+        bool, option("--fail-if-worse", help="Exit with 1 if a score is worse than the --baseline by more than chance.")
     ] = False,
 ) -> None:
-    """CorpusScore translations, or models, against a reference: BLEU, chrF2 and TER by sacreBLEU, with 95% intervals.
+    """Score translations, or models, against a reference: BLEU, chrF2 and TER by sacreBLEU, with 95% intervals.
 
     Several systems are compared with the first of them; files of translations come before models. With a model, also
     its perplexity on the reference. Chinese and Japanese are tokenised as sacreBLEU does for them.
@@ -103,19 +83,24 @@ def evaluate(
 
     A model of another task is measured on data of its own: `saccade evaluate --model runs/documents`
     """
-    from saccade.evaluation.gates import read_baseline
+    from saccade.evaluation.gates import failures, read_baseline, regressions
     from saccade.evaluator import evaluate as score
 
     if reference is None:
         _measure(model, as_json=as_json)
         return
-    _check_usage(hypotheses, model, source, beam, output)
+    if not (hypotheses or model) or (model and source is None) or (not model and (beam or output)):
+        raise typer.BadParameter("give --hypotheses, or --model with --source and perhaps --beam and --output, or both")
+    if output is not None and len(model or ()) > 1:
+        raise typer.BadParameter("--output takes the translations of one --model, but there are several")
     if training_text is not None and report_file is None and not as_json:
         raise typer.BadParameter("--training-text is for --report and --json; without them, it changes nothing")
     if (baseline is not None) != fail_if_worse:
         raise typer.BadParameter("--baseline and --fail-if-worse go together")
     limits = _limits(fail_under or ())
-    _check_new({output: "translated", report_file: "evaluated"})
+    for path, done in ((output, "translated"), (report_file, "evaluated")):
+        if path is not None:
+            check_new(path, done)
     files, models = _named(hypotheses or ()), _named(model or ())
     _check_names([*files, *models])
     earlier = None if baseline is None else read_baseline(baseline)
@@ -137,9 +122,7 @@ def evaluate(
     if output is not None:
         texts = evaluation.submissions[models[0][0]].translations
         output.write_text("".join(text + "\n" for text in texts), encoding="utf-8", newline="\n")
-    report = None
-    if report_file is not None:
-        report = evaluation.write_report(report_file, training_text)
+    report = None if report_file is None else evaluation.write_report(report_file, training_text)
     if as_json:
         report = report or evaluation.report(training_text)
         print_result(json.dumps(report.to_json(), ensure_ascii=False, indent=1))
@@ -149,13 +132,9 @@ def evaluate(
         _show(evaluation)
         if report_file is not None:
             print_result(str(report_file))
-    _check_scores(evaluation.comparison.scores, limits, earlier)
-
-
-def _check_new(outputs: Mapping[Path | None, str]) -> None:
-    for path, done in outputs.items():
-        if path is not None and path.exists():
-            raise OutputExists(f"{path} exists already. Remove it or name another file; nothing was {done}.")
+    scores = evaluation.comparison.scores
+    if problems := [*failures(scores, limits), *(() if earlier is None else regressions(scores, earlier))]:
+        raise SaccadeError(" ".join(problems))
 
 
 def _named(words: Sequence[str]) -> list[tuple[str, Path]]:
@@ -190,19 +169,9 @@ def _limits(words: Sequence[str]) -> dict[str, float]:
         try:
             limits[metrics[name.strip().lower()]] = float(value)
         except (KeyError, ValueError):
-            listed = ", ".join(METRICS)
-            raise typer.BadParameter(
-                f"--fail-under must be one of {listed}, and a number, such as BLEU=30, not {word!r}"
-            ) from None
+            expected = f"one of {', '.join(METRICS)}, and a number, such as BLEU=30"
+            raise typer.BadParameter(f"--fail-under must be {expected}, not {word!r}") from None
     return limits
-
-
-def _check_scores(scores: "Scores", limits: Mapping[str, float], baseline: "Scores | None") -> None:
-    from saccade.evaluation.gates import failures, regressions
-
-    problems = [*failures(scores, limits), *(regressions(scores, baseline) if baseline is not None else ())]
-    if problems:
-        raise SaccadeError(" ".join(problems))
 
 
 @contextmanager
@@ -241,19 +210,6 @@ def _measure(model: list[str] | None, *, as_json: bool) -> None:
     print_result("\n".join(f"{name:<{width}}  {value:.4f}" for name, value in figures.items()))
 
 
-def _check_usage(
-    hypotheses: Sequence[str] | None,
-    model: Sequence[str] | None,
-    source: Path | None,
-    beam: int | None,
-    output: Path | None,
-) -> None:
-    if not (hypotheses or model) or (model and source is None) or (not model and (beam or output)):
-        raise typer.BadParameter("give --hypotheses, or --model with --source and perhaps --beam and --output, or both")
-    if output is not None and len(model or ()) > 1:
-        raise typer.BadParameter("--output takes the translations of one --model, but there are several")
-
-
 def _show(evaluation: "Evaluation") -> None:
     compared, submissions = evaluation.comparison, evaluation.submissions
     if len(compared.systems) == 1:
@@ -266,11 +222,12 @@ def _show(evaluation: "Evaluation") -> None:
             )
         return
     first = compared.systems[0]
-    rows = [["", *(score.name for score in compared.scores[first]), *(["ppl"] if _any_facts(submissions) else [])]]
+    ppl = ["ppl"] if any(submission.facts for submission in submissions.values()) else []
+    rows = [["", *(score.name for score in compared.scores[first]), *ppl]]
     for name, scores in compared.scores.items():
         facts = submissions[name].facts
         ppl = [f"{facts['perplexity']:6.2f}"] if facts else []
-        rows.append([name, *(_value(score) + _p(score) for score in scores), *ppl])
+        rows.append([name, *map(_value, scores), *ppl])
     for row in _aligned(rows):
         print_result(row)
     print_result("")
@@ -282,19 +239,10 @@ def _show(evaluation: "Evaluation") -> None:
     )
 
 
-def _any_facts(submissions: Mapping[str, "Submission"]) -> bool:
-    return any(submission.facts for submission in submissions.values())
-
-
 def _value(score: "CorpusScore") -> str:
     assert score.interval is not None
-    return f"{score.value:6.2f} ± {score.interval.margin:.2f}"
-
-
-def _p(score: "CorpusScore") -> str:
-    if score.p_value is None:
-        return ""
-    return f"  p = {score.p_value:.4f}{'*' if score.p_value < SURE else ''}"
+    p = "" if score.p_value is None else f"  p = {score.p_value:.4f}{'*' if score.p_value < SURE else ''}"
+    return f"{score.value:6.2f} ± {score.interval.margin:.2f}{p}"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

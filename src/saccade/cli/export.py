@@ -15,10 +15,7 @@ def export(
     model: ModelPath,
     to: Annotated[
         Literal["ctranslate2", "marian"],
-        option(
-            "--to",
-            help="ctranslate2: for `ctranslate2.Translator`. marian: for `MarianMTModel` of Hugging Face transformers.",
-        ),
+        option("--to", help="ctranslate2: for `ctranslate2.Translator`. marian: for `MarianMTModel` of transformers."),
     ],
     quantize: Annotated[
         Literal["float32", "int8"],

@@ -16,12 +16,8 @@ def init(
     source: Annotated[Path | None, option("--source", help="Your source sentences, a file of lines.")] = None,
     target: Annotated[Path | None, option("--target", help="Their translations, a file of lines.")] = None,
     file: Annotated[Path | None, option("--file", help="Or both in one TSV file.")] = None,
-    source_language: Annotated[
-        str | None, option("--from", help="Code of the source language; taken from the file's name.")
-    ] = None,
-    target_language: Annotated[
-        str | None, option("--to", help="Code of the target language; taken from the file's name.")
-    ] = None,
+    source_language: Annotated[str | None, option("--from", help="Source language; else by the file's name.")] = None,
+    target_language: Annotated[str | None, option("--to", help="Target language; else by the file's name.")] = None,
     minutes: Annotated[float, typer.Option("--minutes", min=1, help="How long training may take here.")] = 60,
 ) -> None:
     """Write a starter recipe for your files, sized to them and to your time, with a comment on every line that matters.

@@ -100,19 +100,9 @@ def saccade(
     """Train, run and see sequence-to-sequence attention models."""
 
 
-app.command(cls=Verb)(demo.demo)
-app.command(cls=Verb)(init.init)
-app.command(cls=Verb)(prepare.prepare)
-app.command(cls=Verb)(train.train)
-app.command(cls=Verb)(translate.translate)
-app.command(cls=Verb)(evaluate.evaluate)
-app.command(cls=Verb)(score.score)
-app.command(cls=Verb)(align.align)
-app.command(cls=Verb)(info.info)
-app.command(cls=Verb)(export.export)
-app.command("import", cls=Verb)(import_.import_)
-app.command(cls=Verb)(view.view)
-app.command(cls=Verb)(reproduce.reproduce)
+for module in (demo, init, prepare, train, translate, evaluate, score, align, info, export, import_, view, reproduce):
+    verb = module.__name__.rpartition(".")[2]
+    app.command(verb.removesuffix("_"), cls=Verb)(getattr(module, verb))
 
 
 def run() -> None:

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,34 +20,20 @@ def argument(*, help: str, **more: Any) -> Any:
 
 
 RecipeFile = Annotated[Path, argument(metavar="RECIPE", help="The recipe, a TOML file.")]
+_set = partial(option, "--set", metavar="NAME=VALUE")
 Overrides = Annotated[
     list[str] | None,
-    option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Override a setting of the recipe, in TOML: `--set training.updates=500`. May be repeated.",
-    ),
+    _set(help="Override a setting of the recipe, in TOML: `--set training.updates=500`. May be repeated."),
 ]
 SearchOverrides = Annotated[
     list[str] | None,
-    option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Override a setting of the model's search, in TOML: `--set search.length_penalty=0.8`. May be repeated.",
-    ),
+    _set(help="Override a search setting, in TOML: `--set search.length_penalty=0.8`. May be repeated."),
 ]
-ModelPath = Annotated[
-    Path, option("--model", "-m", metavar="DIR", help="A model directory, or the run directory of a training.")
-]
-ModelPaths = Annotated[
-    list[Path],
-    option(
-        "--model",
-        "-m",
-        metavar="DIR",
-        help="A model directory, or the run directory of a training. Several translate together, as an ensemble.",
-    ),
-]
+_model = partial(option, "--model", "-m", metavar="DIR")
+_MODEL = "A model directory, or the run directory of a training."
+ModelPath = Annotated[Path, _model(help=_MODEL)]
+OptionalModelPath = Annotated[Path | None, _model(help=_MODEL)]
+ModelPaths = Annotated[list[Path], _model(help=f"{_MODEL} Several translate together, as an ensemble.")]
 Beam = Annotated[
     int | None, option("--beam", "-b", min=1, help="Beam width; 1 is greedy. The model's own setting unless given.")
 ]

@@ -18,6 +18,9 @@ def prepare(recipe: RecipeFile, overrides: Overrides = None) -> None:
     display = PreparationDisplay()
     try:
         run = saccade.prepare(Recipe.load(recipe, overrides or ()), reporter=display)
+    except KeyboardInterrupt:
+        note("What is done is kept. Run the same command again to resume.")
+        raise
     finally:
         display.close()
     note(f"The data is ready in {run}. Next: {typed('train', recipe, overrides)}")

@@ -15,36 +15,41 @@ import typer
 from rich.progress import TaskID
 
 from saccade.cli.console import bar, note, print_result
-from saccade.cli.options import argument
-from saccade.errors import DataError, MissingDependency, OutputExists, SaccadeError, need_torch
+from saccade.errors import DataError, SaccadeError
+from saccade.reproduce import claims
 from saccade.reproduce.claims import CLAIMS, NEEDS
 
 EVERY = "all"
 NAP = 0.1
-"""Seconds between two looks at claims that run side by side."""
+"""Seconds between two checks of claims that run side by side."""
 
 
 def reproduce(
-    claim: Annotated[str | None, argument(help="Which one; `--list` names them, `all` is each of them.")] = None,
+    claim: Annotated[
+        str | None,
+        typer.Argument(help="Name of a claim (see `--list`), or `all`.", show_default=False),
+    ] = None,
     directory: Annotated[
-        Path, typer.Option("--directory", "-d", help="Where the findings go, each into a directory of its name.")
+        Path, typer.Option("--directory", "-d", help="Where the findings are written, each to a directory of its name.")
     ] = Path("runs/reproduce"),
     seeds: Annotated[
-        int | None, typer.Option("--seeds", min=1, help="How many times, each from another seed.", show_default="3")
+        int | None, typer.Option("--seeds", min=1, help="How many seeds to run each experiment with.", show_default="3")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Little training and one seed: to see it run, not to judge.")
+        bool, typer.Option("--quick", help="Little training and one seed: to see it run, without a verdict.")
     ] = False,
     processes: Annotated[
         int | None,
-        typer.Option("--processes", "-p", min=1, help="With `all`: how many at a time.", show_default="cores"),
+        typer.Option(
+            "--processes", "-p", min=1, help="With `all`: number of claims that run at a time.", show_default="cores"
+        ),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Name the claims and exit.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the claims and exit.")] = False,
 ) -> None:
     """Run the experiment behind a paper's claim, and say whether it holds here.
 
-    Writes finding.json, finding.md and a plot. No download: data is generated, or comes with a package. `all` passes
-    over what was found before, so that it can be interrupted, and over what needs a package that is not installed.
+    Writes finding.json, finding.md and a plot. No download: data is generated, or comes with a package. `all` skips
+    claims that were run before, so that it can be interrupted, and those that need a package that is not installed.
 
     Examples: `saccade reproduce --list`
 
@@ -60,31 +65,22 @@ def reproduce(
     if claim is None or claim not in (*CLAIMS, EVERY):
         given = "none was named" if claim is None else f"there is no claim {claim}"
         raise DataError(f"A claim to reproduce must be one of {', '.join(CLAIMS)}, or {EVERY}, but {given}.")
-    need_torch("`saccade reproduce`")
-    if importlib.util.find_spec("matplotlib") is None:
-        raise MissingDependency(
-            "`saccade reproduce` draws with matplotlib, which is not installed. Install it with: "
-            'pip install "saccade[reproduce]"'
-        )
     number = seeds or (1 if quick else 3)
     if claim == EVERY:
+        claims.need_packages()
         words = ["--directory", str(directory), "--seeds", str(number), *(["--quick"] if quick else [])]
         _run_side_by_side(list(_to_be_run(directory)), words, processes or os.cpu_count() or 1)
-        return
-    if (directory / claim / "finding.json").exists():
-        raise OutputExists(
-            f"{directory / claim} has a finding already. Remove it or name another --directory; nothing was run."
-        )
-    _run(claim, directory / claim, range(1, 1 + number), quick=quick)
+    else:
+        _run(claim, directory / claim, range(1, 1 + number), quick=quick)
 
 
 def _to_be_run(directory: Path) -> Iterator[str]:
     for name in CLAIMS:
         if (directory / name / "finding.json").exists():
-            note(f"{name}: found before, see {directory / name}")
+            note(f"{name}: already run, see {directory / name}")
         elif name in NEEDS and importlib.util.find_spec(NEEDS[name]) is None:
             note(
-                f"{name}: passed over, as it needs {NEEDS[name]}, which is not installed. Install it with: "
+                f"{name}: skipped, as it needs {NEEDS[name]}, which is not installed. Install it with: "
                 f'pip install "saccade[{name}]"'
             )
         else:
@@ -92,7 +88,7 @@ def _to_be_run(directory: Path) -> Iterator[str]:
 
 
 def _run_side_by_side(names: Sequence[str], words: Sequence[str], processes: int) -> None:
-    """Each claim by a command of its own, so many at a time; whatever ends this one ends them all."""
+    """Each claim by a command of its own, `processes` of them at a time; whatever ends this one ends them all."""
     waiting, failed = deque(names), []
     with bar("claims") as progress, _ended_together() as running:
         task = progress.add_task(EVERY, total=len(names))
@@ -103,15 +99,15 @@ def _run_side_by_side(names: Sequence[str], words: Sequence[str], processes: int
                 running[name] = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             time.sleep(NAP)
             for name in [name for name, process in running.items() if process.poll() is not None]:
-                told, remarks = (process := running.pop(name)).communicate()
+                report, remarks = (process := running.pop(name)).communicate()
                 if process.returncode:
                     failed.append(name)
                     note(f"{name}: {remarks.strip()}")
                 else:
-                    print_result(f"{name}: {CLAIMS[name]}\n\n{told}")
+                    print_result(f"{name}: {CLAIMS[name]}\n\n{report}")
                 progress.advance(task)
     if failed:
-        raise SaccadeError(f"{', '.join(failed)}: not found, for the reasons above. The same command tries again.")
+        raise SaccadeError(f"{', '.join(failed)}: failed, for the reasons above. The same command tries again.")
 
 
 @contextmanager
@@ -128,19 +124,15 @@ def _ended_together() -> Iterator[dict[str, "subprocess.Popen[str]"]]:
 
 
 def _run(name: str, directory: Path, seeds: range, *, quick: bool) -> None:
-    from saccade.reproduce.claims import open_claim, reproduce
-    from saccade.training import machine
-
-    machine.use("cpu", threads=1)  # such small models gain nothing from a second one
-    claim = open_claim(name)
+    claim = claims.open_claim(name)
     note(f"{claim.CLAIM}\nHolds if: {claim.RULE}")
     with bar("updates") as progress:
         tasks: dict[str, TaskID] = {}
 
-        def advanced(who: str, done: int, of: int) -> None:
-            if who not in tasks:
-                tasks[who] = progress.add_task(who, total=of * len(seeds))
-            progress.advance(tasks[who])
+        def advanced(contestant: str, done: int, of: int) -> None:
+            if contestant not in tasks:
+                tasks[contestant] = progress.add_task(contestant, total=of * len(seeds))
+            progress.advance(tasks[contestant])
 
-        _, told = reproduce(name, directory, seeds, quick=quick, advanced=advanced)
-    print_result(f"{told}\n{directory}")
+        _, report = claims.reproduce(name, directory, seeds=seeds, quick=quick, advanced=advanced)
+    print_result(f"{report}\n{directory}")

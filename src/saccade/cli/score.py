@@ -6,10 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from saccade.cli.console import bar, note
-from saccade.cli.options import ComputeChoice, Device, EngineChoice, ModelPaths, argument
+from saccade.cli.options import ComputeChoice, Device, EngineChoice, ModelPaths, argument, option
 from saccade.text.formats.lines import read_pairs
 from saccade.text.formats.opening import check_readable
 from saccade.text.normalize import normalize
@@ -26,9 +24,7 @@ def score(
     model: ModelPaths,
     source: Annotated[Path, argument(metavar="SOURCE", help="Lines in the source language, plain, gzip or zstd.")],
     target: Annotated[Path, argument(metavar="TARGET", help="Their translations, line by line.")],
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Write each line as JSON, with every token and its log-probability.")
-    ] = False,
+    as_json: Annotated[bool, option("--json", help="Write JSON lines, with every token's log-probability.")] = False,
     engine: EngineChoice = "auto",
     compute: ComputeChoice = "float32",
     device: Device = "cpu",
@@ -73,8 +69,5 @@ def _line(scored: "Scored | None") -> str:
 
 
 def _json(scored: "Scored | None") -> str:
-    if scored is None:
-        return json.dumps({"log_prob": None, "tokens": [], "log_probs": []})
-    return json.dumps(
-        {"log_prob": scored.log_prob, "tokens": scored.tokens, "log_probs": scored.log_probs}, ensure_ascii=False
-    )
+    log_prob, tokens, log_probs = (None, (), ()) if scored is None else (scored.log_prob, *scored)
+    return json.dumps({"log_prob": log_prob, "tokens": tokens, "log_probs": log_probs}, ensure_ascii=False)

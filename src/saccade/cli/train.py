@@ -8,7 +8,7 @@ import typer
 import saccade
 from saccade import Recipe, TrainingEstimate, TrainingResult
 from saccade.cli.console import note, print_result
-from saccade.cli.options import Overrides, RecipeFile, typed
+from saccade.cli.options import Overrides, RecipeFile, option, typed
 from saccade.cli.progress import Display
 from saccade.errors import need_torch
 
@@ -17,11 +17,7 @@ def train(
     recipe: RecipeFile,
     overrides: Overrides = None,
     dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Check settings and data, count parameters, estimate memory and time; train nothing.",
-        ),
+        bool, option("--dry-run", help="Check settings and data, estimate size, memory and time; train nothing.")
     ] = False,
 ) -> None:
     """Train a model from a recipe, or resume a training that was interrupted.

@@ -11,7 +11,7 @@ import saccade
 from saccade import LineOptions, LineReporter, LineTranslation, MinimumRisk, Wording
 from saccade.cli.console import Bar, bar, note, stderr
 from saccade.cli.options import Beam, ComputeChoice, Device, EngineChoice, ModelPaths, SearchOverrides, argument, option
-from saccade.errors import need_torch
+from saccade.errors import DataError, need_torch
 from saccade.line_translation import check_output
 from saccade.text.formats.glossary import read_glossary
 from saccade.text.formats.opening import check_readable
@@ -22,8 +22,7 @@ from saccade.text.segments import Split
 def translate(
     model: ModelPaths,
     files: Annotated[
-        list[Path] | None,
-        argument(metavar="FILE", help="Files of lines, plain, gzip or zstd; standard input without any."),
+        list[Path] | None, argument(metavar="FILE", help="Lines, plain, gzip or zstd; standard input without any.")
     ] = None,
     output: Annotated[
         Path | None,
@@ -36,31 +35,16 @@ def translate(
     ] = None,
     beam: Beam = None,
     n_best: Annotated[
-        int | None,
-        option(
-            "--n-best", min=1, help="Number of translations per line, best first, each with its score before a tab."
-        ),
+        int | None, option("--n-best", min=1, help="Translations per line, best first, each after its score and a tab.")
     ] = None,
     glossary: Annotated[
-        Path | None,
-        option(
-            "--glossary",
-            metavar="FILE",
-            help="Phrases with their translations, a tab between them: to be used where the phrase occurs.",
-        ),
+        Path | None, option("--glossary", help="Phrases and translations to use for them, a tab between the two.")
     ] = None,
     mbr: Annotated[
-        int | None,
-        option(
-            "--mbr",
-            metavar="N",
-            min=2,
-            help="Sample N translations and take the one that is most like all of them (minimum Bayes risk).",
-        ),
+        int | None, option("--mbr", min=2, help="Sample N translations, take that most like all (minimum Bayes risk).")
     ] = None,
     as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Write each line as JSON: text, score, alternatives (see --n-best) and notes."),
+        bool, option("--json", help="Write each line as JSON: text, score, alternatives (see --n-best) and notes.")
     ] = False,
     overrides: SearchOverrides = None,
     split: Annotated[
@@ -90,6 +74,8 @@ def translate(
     if output is not None:
         check_output(output)
     for path in files or ():
+        if " " in str(path) and not path.exists():
+            raise DataError(f"There is no file {path}. To translate a text: echo '{path}' | saccade translate …")
         check_readable(path)
     wording = None
     if glossary is not None:

@@ -3,71 +3,54 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, cast
 
 import typer
 
 import saccade
 from saccade.cli.console import note, print_result, stdout
-from saccade.cli.options import Beam, Device, argument, option
-from saccade.errors import DataError, OutputExists
+from saccade.cli.options import Beam, Device, OptionalModelPath, argument, option
+from saccade.errors import DataError
+from saccade.text.formats.opening import check_new
 from saccade.text.normalize import normalize
-from saccade.trace.file import load_all, save_all
+from saccade.trace.draw import ENDINGS
+from saccade.trace.file import load_all
 from saccade.trace.trace import AttentionTrace, Kind
 from saccade.trace.words import words as in_words
-
-if TYPE_CHECKING:
-    pass
-
-ENDINGS = (".svg", ".png", ".html", ".json")
 
 
 def view(
     text: Annotated[str | None, argument(metavar="TEXT", help="What to translate.")] = None,
-    model: Annotated[
-        Path | None,
-        option("--model", "-m", metavar="DIR", help="A model directory, or the run directory of a training."),
-    ] = None,
-    target: Annotated[
-        str | None, option("--target", help="Look at this translation instead of the model's own.")
-    ] = None,
-    stored: Annotated[
-        Path | None, option("--from", metavar="FILE", help="Draw a stored trace (.json); needs no model.")
-    ] = None,
+    model: OptionalModelPath = None,
+    target: Annotated[str | None, option("--target", help="Show this translation, not the model's own.")] = None,
+    stored: Annotated[Path | None, option("--from", help="Draw a stored trace (.json); needs no model.")] = None,
     kind: Annotated[
         str | None,
-        option(
-            "--kind", help="Who looks at what: cross, encoder (the source at itself) or decoder. Cross unless given."
-        ),
+        option("--kind", help="Who looks at what: cross (default), encoder (the source at itself) or decoder."),
     ] = None,
     layer: Annotated[
-        int | None, option("--layer", min=1, help="One layer, counted from 1; the mean of all unless given.")
+        int | None, option("--layer", min=1, help="One layer, counted from 1; the mean unless given.")
     ] = None,
     head: Annotated[
-        int | None, option("--head", min=1, help="One head, counted from 1; the mean of all unless given.")
+        int | None, option("--head", min=1, help="One head, counted from 1; the mean unless given.")
     ] = None,
     words: Annotated[
-        bool, typer.Option("--words", help="Words instead of tokens; single characters in Chinese and Japanese.")
+        bool, option("--words", help="Words instead of tokens; single characters in Chinese and Japanese.")
     ] = False,
     outputs: Annotated[
         list[Path] | None,
         option(
             "--output",
             "-o",
-            metavar="FILE",
             help="Also write this; must not exist. A picture (.svg, .png), a page to explore (.html) or the trace "
             "(.json). May be repeated.",
         ),
     ] = None,
-    grid: Annotated[
-        bool, typer.Option("--grid", help="Every layer and head side by side in the pictures (.svg, .png).")
-    ] = False,
+    grid: Annotated[bool, option("--grid", help="Draw every layer and head in the pictures (.svg, .png).")] = False,
     beam: Beam = None,
     n_best: Annotated[
         int | None,
-        option(
-            "--n-best", min=1, help="Number of translations, best first; .html and .json hold all, pictures the best."
-        ),
+        option("--n-best", min=1, help="Translations, best first; .html and .json hold all, pictures the best."),
     ] = None,
     device: Device = "cpu",
 ) -> None:
@@ -116,45 +99,14 @@ def draw(
     from saccade.trace.terminal import heatmap
 
     at, which = (None if number is None else number - 1 for number in (layer, head))
-    first, title = traces[0], traces[0].target.text
-    for each in first.apart(at, kind=kind):
-        stdout.print(heatmap(first, each, which, kind=kind))
-
-    def picture() -> str:
-        from saccade.trace.grid import head_grid
-        from saccade.trace.overlay import overlay
-        from saccade.trace.svg import svg
-
-        if grid:
-            return head_grid(first, kind=kind, title=title)
-        if (kind or first.main) == "image":
-            return overlay(first, title=title)
-        return svg(first, at, which, kind=kind, title=title)
-
-    for path in outputs:
-        match path.suffix.lower():
-            case ".json":
-                save_all(traces, path)
-            case ".html":
-                from saccade.trace.page import page
-
-                path.write_text(page(traces, title=title), encoding="utf-8")
-            case ".svg":
-                path.write_text(picture(), encoding="utf-8")
-            case ".png":
-                path.write_bytes(_rendered(picture()))
-
-
-def _rendered(picture: str) -> bytes:
-    """As PNG, with a note on the scripts that no font of this machine has."""
-    from saccade.trace.png import png
-
-    with warnings.catch_warnings(record=True) as lacking:
+    for chosen in traces[0].apart(at, kind=kind):
+        stdout.print(heatmap(traces[0], chosen, which, kind=kind))
+    with warnings.catch_warnings(record=True) as lacking:  # scripts that no font of this machine has
         warnings.simplefilter("always")
-        drawn = png(picture)
-    for each in lacking:
-        note(str(each.message))
-    return drawn
+        for path in outputs:
+            saccade.draw(traces, path, layer=at, head=which, kind=kind, grid=grid)
+    for warning in lacking:
+        note(str(warning.message))
 
 
 def _traces(
@@ -163,38 +115,30 @@ def _traces(
     """What the model writes by itself, best first, or what it is made to write; of another task, for any input."""
     model = saccade.open_model(path, device=device)
     if not isinstance(model, saccade.Translator):
+        if target is not None or beam is not None or n_best > 1:
+            raise typer.BadParameter("--target, --beam and --n-best need a model that translates: leave them out")
         return model.show(text)
     if text is None:
         raise typer.BadParameter("give --model with a TEXT, or --from with a stored trace")
-    _check_text(text)
+    if not all(normalize(side) for side in (text, target) if side is not None):
+        raise DataError("A text to look at must have at least one token, but this one is blank.")
     if target is not None:
-        _check_text(target)
         return [model.trace(text, target)]
     best = model.translate(text, beam=beam, n_best=n_best, attention=True)
     for remark in best.notes:
         note(f"The text {remark}")
-    return [each.attention for each in (best, *best.alternatives) if each.attention is not None]
-
-
-def _check_text(text: str) -> None:
-    if not normalize(text):
-        raise DataError("A text to look at must have at least one token, but this one is blank.")
+    return best.traces
 
 
 def _check_outputs(outputs: Sequence[Path], *, grid: bool, chosen: int | None) -> None:
     for path in outputs:
         if path.suffix.lower() not in ENDINGS:
-            raise DataError(
-                f"{path} must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, which says what is to be written, but "
-                f"{f'ends in {path.suffix}' if path.suffix else 'has no ending'}."
-            )
-        if path.exists():
-            raise OutputExists(f"{path} exists already. Remove it or name another file; nothing was drawn.")
+            ending = f"ends in {path.suffix}" if path.suffix else "has no ending"
+            endings = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+            raise DataError(f"{path} must end in {endings}, which says what is to be written, but {ending}.")
+        check_new(path, "drawn")
     if grid and (chosen or not any(path.suffix.lower() in (".svg", ".png") for path in outputs)):
-        raise typer.BadParameter(
-            "--grid draws all layers and heads into an output that ends in .svg or .png, so leave "
-            "--layer and --head out"
-        )
+        raise typer.BadParameter("--grid draws all layers and heads into .svg or .png: leave --layer and --head out")
 
 
 def _check_choice(trace: AttentionTrace, kind: str | None, layer: int | None, head: int | None) -> None:

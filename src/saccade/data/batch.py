@@ -13,21 +13,27 @@ from torch import Tensor
 from saccade.data.store import Ragged
 from saccade.text.tokenizer import BOS, EOS, PAD
 
-Padded = TypeVar("Padded", bound="Sources")  # not Self, which the shape checks of the tests do not know
+Moved = TypeVar("Moved", bound="OnDevice")  # not Self, which the shape checks of the tests do not know
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class OnDevice:
+    """A batch of any task, whose tensors move together."""
+
+    def to(self: Moved, device: torch.device) -> Moved:
+        """The same on another device."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: value.to(device) for name, value in values.items() if isinstance(value, Tensor)})
+
+
+@dataclass(frozen=True, slots=True)
+class Sources(OnDevice):
     """Sources to be encoded."""
 
     source: Int[Tensor, "batch source"]
     """Token ids, each sequence closed by EOS."""
     source_mask: Bool[Tensor, "batch source"]
     """True where there is a token."""
-
-    def to(self: Padded, device: torch.device) -> Padded:
-        """The same on another device."""
-        return replace(self, **{field.name: getattr(self, field.name).to(device) for field in fields(self)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ class CorpusSettings(Checked):
         given = list(self.files)
         if given not in (["source", "target"], ["file"]):
             yield f"a corpus needs source and target, or file alone, but has {' and '.join(given) or 'none of them'}"
+        elif self.source is not None and self.source == self.target:
+            yield f"source and target must be two files, but both are {self.source}"
 
     @property
     def files(self) -> dict[str, Path]:

@@ -94,10 +94,7 @@ def difference(
 
 
 def diagonal(num_sources: int, num_targets: int) -> list[Link]:
-    """What one would say without knowing a word: each target word belongs to the source word at the same height.
-
-    Word t of T lies at (t + ½) / T of its sentence, and gets the source word that is there.
-    """
+    """Each target word with the source word at the same height: word t of T lies at (t + ½) / T of its sentence."""
     if not num_sources:
         return []
     return [((2 * target + 1) * num_sources // (2 * num_targets), target) for target in range(num_targets)]
@@ -134,10 +131,7 @@ class Tried:
 
 
 def choose(pairs: Sequence[Aligned], gold: Sequence[Gold]) -> list[Tried]:
-    """Every selection of heads, the best on these sentences first; among equals, the simplest.
-
-    The sentences must not be those on which the winner is then measured.
-    """
+    """Every selection of heads, the best on these sentences first. Measure the winner on other sentences."""
     tried = [
         Tried(name, selection, error_rate([pair.links(selection) for pair in pairs], gold))
         for name, selection in _ways(pairs)

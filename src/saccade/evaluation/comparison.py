@@ -48,10 +48,7 @@ def compare(
     test: Test = "bootstrap",
     samples: int | None = None,
 ) -> Comparison:
-    """CorpusScore the translations of each system against one reference or more, given as the lines of each file.
-
-    The figures are those of `sacrebleu --paired-bs`, or `--paired-ar`, under the same SACREBLEU_SEED.
-    """
+    """Score each system against one reference or more, as `sacrebleu --paired-bs` or `--paired-ar` would."""
     for translations in systems.values():
         for lines in references:
             check(translations, lines)

@@ -91,12 +91,7 @@ def report(
     for name, handed_in in submissions.items():
         counts = comparison.counts[name]
         sentences = describe(
-            handed_in.translations,
-            references,
-            sources,
-            counts,
-            language=comparison.language,
-            gazes=handed_in.gazes,
+            handed_in.translations, references, sources, counts, language=comparison.language, gazes=handed_in.gazes
         )
         counted = oddities(sentences, counts)
         systems.append(

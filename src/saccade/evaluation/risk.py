@@ -39,10 +39,7 @@ class MinimumRisk:
 def expected_utility(
     candidates: Sequence[str], weights: Sequence[float] | None = None, *, utility: Utility = "chrf", language: str
 ) -> list[float]:
-    """Of each candidate, from 0 to 100; each is as probable as its weight says, or as any other.
-
-    `language` is that of the candidates. Those that are there several times are compared once, and count as often.
-    """
+    """Of each candidate in this language, from 0 to 100; weights are probabilities, equal ones unless given."""
     mass: dict[str, float] = dict.fromkeys(candidates, 0.0)
     for text, weight in zip(candidates, weights or [1.0] * len(candidates), strict=True):
         mass[text] += weight

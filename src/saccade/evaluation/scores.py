@@ -41,11 +41,7 @@ def metrics(language: str) -> dict[str, "Metric"]:
 
     # TER counts words; asian_support splits Han characters, and does nothing unless normalized is set too.
     unspaced = is_unspaced(language)
-    return {
-        "BLEU": _bleu(language),
-        "chrF2": CHRF(),
-        "TER": TER(normalized=unspaced, asian_support=unspaced),
-    }
+    return {"BLEU": _bleu(language), "chrF2": CHRF(), "TER": TER(normalized=unspaced, asian_support=unspaced)}
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> float:

@@ -117,10 +117,7 @@ def oddities(sentences: Sequence[Sentence], counts: Mapping[str, Counts]) -> Odd
 
 
 def _mean(gazes: Sequence[Gaze]) -> Gaze:
-    return Gaze(
-        sum(each.entropy for each in gazes) / len(gazes),
-        sum(each.uncovered for each in gazes) / len(gazes),
-    )
+    return Gaze(sum(each.entropy for each in gazes) / len(gazes), sum(each.uncovered for each in gazes) / len(gazes))
 
 
 def _ngrams(text: str, size: int) -> Counter[tuple[str, ...]]:

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.directory import ModelDirectory
-from saccade.errors import ModelError, OutputExists
+from saccade.errors import ModelError
 from saccade.files import draft_directory
 from saccade.models.settings import TransformerSettings
 from saccade.parameters import check_parameters
+from saccade.text.formats.opening import check_new
 from saccade.text.tokenizer import BOS, EOS, SPECIALS, UNK, Tokenizer
 
 Quantization = Literal["float32", "int8"]
@@ -33,8 +34,7 @@ ACTIVATIONS = {"relu": 0, "swish": 2, "gelu": 3}
 
 def export(directory: ModelDirectory, output: Path, *, quantize: Quantization = "float32") -> None:
     """Write a directory that `ctranslate2.Translator` opens, with the tokenizers beside; it must not exist."""
-    if output.exists():
-        raise OutputExists(f"{output} exists already. Remove it or name another directory; nothing was written.")
+    check_new(output, "written", "directory")
     files = convert(directory, directory.parameters(), quantize=quantize)
     with draft_directory(output) as draft:
         for name, content in files.items():
@@ -59,31 +59,25 @@ def convert(
     )
     variables = dict(_variables(settings, {name: np.asarray(parameters[name], np.float32) for name in parameters}))
     variables |= _constants(settings) | {"decoder/position_encodings/encodings": sinusoids(positions, settings.d_model)}
-    aliases = {"encoder/position_encodings/encodings": "decoder/position_encodings/encodings"} | _shared(settings)
+    aliases = {"encoder/position_encodings/encodings": "decoder/position_encodings/encodings"}
+    if settings.embeddings != "separate":
+        aliases["decoder/projection/weight"] = "decoder/embeddings/weight"
+    if settings.embeddings == "shared":
+        aliases["encoder/embeddings_0/weight"] = "decoder/embeddings/weight"
     if quantize == "int8":
         variables = dict(_quantized(variables))
-    config = {
-        "unk_token": SPECIALS[UNK],
-        "bos_token": SPECIALS[BOS],
-        "eos_token": SPECIALS[EOS],
-        "decoder_start_token": SPECIALS[BOS],
+    tokens = {"unk_token": UNK, "bos_token": BOS, "eos_token": EOS, "decoder_start_token": BOS}
+    config = {name: SPECIALS[id] for name, id in tokens.items()} | {
         "add_source_bos": False,
         "add_source_eos": True,
         "layer_norm_epsilon": 1e-5,
         "multi_query_attention": False,
     }
-    return {
-        "model.bin": _binary(variables, aliases),
-        "config.json": _json(config),
-        **(
-            {"shared_vocabulary.json": _json(pieces(tokenizers.source))}
-            if tokenizers.shared
-            else {
-                "source_vocabulary.json": _json(pieces(tokenizers.source)),
-                "target_vocabulary.json": _json(pieces(tokenizers.target)),
-            }
-        ),
-    }
+    files = {"model.bin": _binary(variables, aliases), "config.json": _json(config)}
+    if tokenizers.shared:
+        return files | {"shared_vocabulary.json": _json(pieces(tokenizers.source))}
+    sides = {"source": tokenizers.source, "target": tokenizers.target}
+    return files | {f"{side}_vocabulary.json": _json(pieces(tokenizer)) for side, tokenizer in sides.items()}
 
 
 def transformer(directory: ModelDirectory) -> TransformerSettings:
@@ -118,18 +112,13 @@ def parameter_shapes(settings: TransformerSettings, num_source_tokens: int, num_
         return {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
 
     attention = linear("projection", d, 3 * d) | linear("output", d, d)
-    feed_forward = {
+    both = {
+        "self_attention": attention,
         "feed_forward": linear("widen", d, inner) | linear("narrow", inner, d),
         "around_feed_forward.norm": norm,
     }
-    encoder = {"self_attention": attention, "around_attention.norm": norm, **feed_forward}
-    decoder = {
-        "self_attention": attention,
-        "around_self.norm": norm,
-        "cross_attention": attention,
-        "around_cross.norm": norm,
-        **feed_forward,
-    }
+    encoder = both | {"around_attention.norm": norm}
+    decoder = both | {"around_self.norm": norm, "cross_attention": attention, "around_cross.norm": norm}
     parts: dict[str, Shapes] = {"target_embedding": {"weight": (num_target_tokens, d)}}
     if settings.embeddings != "shared":
         parts["source_embedding"] = {"weight": (num_source_tokens, d)}
@@ -195,23 +184,10 @@ def _constants(settings: TransformerSettings) -> Variables:
         "scale_embeddings": np.array(math.sqrt(settings.d_model), np.float32),
     }
     constants = {f"{stack}/{name}": value for stack in ("encoder", "decoder") for name, value in both.items()}
-    return constants | {
-        "encoder/embeddings_merge": np.array(0, np.int8),
-        "encoder/multi_query_attention": np.array(0, np.int8),
-        "decoder/alibi": np.array(0, np.int8),
-        "decoder/alibi_use_positive_positions": np.array(0, np.int8),
-        "decoder/scale_alibi": np.array(0, np.int8),
-        "decoder/alignment_layer": np.array(-1, np.int16),
-        "decoder/alignment_heads": np.array(1, np.int16),
-        "decoder/start_from_zero_embedding": np.array(0, np.int8),
-    }
-
-
-def _shared(settings: TransformerSettings) -> dict[str, str]:
-    """Embeddings that are the target's by another name."""
-    output = {} if settings.embeddings == "separate" else {"decoder/projection/weight": "decoder/embeddings/weight"}
-    source = {"encoder/embeddings_0/weight": "decoder/embeddings/weight"} if settings.embeddings == "shared" else {}
-    return output | source
+    unused = ("alibi", "alibi_use_positive_positions", "scale_alibi", "start_from_zero_embedding")
+    flags = ("encoder/embeddings_merge", "encoder/multi_query_attention", *(f"decoder/{name}" for name in unused))
+    alignment = {"decoder/alignment_layer": np.array(-1, np.int16), "decoder/alignment_heads": np.array(1, np.int16)}
+    return constants | {name: np.array(0, np.int8) for name in flags} | alignment
 
 
 def _quantized(variables: Variables) -> Iterator[tuple[str, NDArray[Any]]]:

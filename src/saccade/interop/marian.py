@@ -16,32 +16,32 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 from saccade.directory import CARD, PARAMETERS, Description, Direction, ModelDirectory, save
-from saccade.errors import ModelError, OutputExists
+from saccade.errors import ModelError
 from saccade.files import draft_directory
 from saccade.interop import marian_files as files
 from saccade.interop.marian_files import Marian
 from saccade.interop.marian_vocabulary import MARK, SPM, Order, Specials, order, tokenizers
 from saccade.models.settings import TransformerSettings
 from saccade.search.settings import SearchSettings
+from saccade.text.formats.opening import check_new
 from saccade.text.portable import portable
 from saccade.text.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizer
 
 NEVER = -1e4  # as a logit: e to its power is exactly zero, and it is still a finite number
 README = "README.md"
+SPECIAL_IDS = {"pad_token_id": PAD, "bos_token_id": BOS, "eos_token_id": EOS, "decoder_start_token_id": BOS}
 
 
 def import_model(path: Path, output: Path) -> None:
     """Read a Marian directory and write a model directory, which must not exist, that translates the same."""
-    if output.exists():
-        raise OutputExists(f"{output} exists already. Remove it or name another directory; nothing was imported.")
+    check_new(output, "imported", "directory")
     given = files.read(path)
     source, target = _orders(given)
     settings, parameters = _converted(given, source, target)
     longest = [given.config["max_position_embeddings"], given.words.get("model_max_length")]
+    languages = {side: given.words.get(f"{side}_lang") or "und" for side in ("source", "target")}
     description = Description(
-        directions=(
-            Direction(source=given.words.get("source_lang") or "und", target=given.words.get("target_lang") or "und"),
-        ),
+        directions=(Direction(**languages),),
         max_tokens=int(min(filter(None, longest))) - 1,  # the end of a source has a position, too
         model=settings,
         search=_search(given.search),
@@ -51,8 +51,7 @@ def import_model(path: Path, output: Path) -> None:
 
 def export(directory: ModelDirectory, output: Path) -> None:
     """Write a directory, which must not exist, that `transformers` loads and translates the same with."""
-    if output.exists():
-        raise OutputExists(f"{output} exists already. Remove it or name another directory; nothing was exported.")
+    check_new(output, "exported", "directory")
     settings = _expressible(directory)
     source, target = directory.tokenizers.source, directory.tokenizers.target
     tensors = dict(_tensors(settings, directory.parameters(), len(target)))
@@ -116,9 +115,8 @@ def _converted(
             del embedded["source_embedding.weight"]
             settings = replace(settings, embeddings="shared")
 
-    bias = (
-        tensors[files.BIAS][0][list(target.rows)] if files.BIAS in tensors else np.zeros(len(target.rows), np.float32)
-    )
+    num_target = files.num_tokens(config)[1]
+    bias = tensors.get(files.BIAS, np.zeros((1, num_target), np.float32))[0][list(target.rows)]
     if target.repeats_start:
         bias[BOS] = NEVER  # it is not among the tokens that share all probability there
     if bias.any():
@@ -155,12 +153,12 @@ def _settings(given: Marian) -> TransformerSettings:
 def _search(given: Mapping[str, Any]) -> SearchSettings:
     """As the model is told to search there, where it is told anything that we know, too."""
     beam, penalty = given.get("num_beams"), given.get("length_penalty")
-    told: dict[str, Any] = {}
+    search = SearchSettings()
     if isinstance(beam, int) and beam >= 1:
-        told["beam"] = beam
+        search = replace(search, beam=beam)
     if isinstance(penalty, int | float) and penalty >= 0:
-        told["length_penalty"] = float(penalty)
-    return SearchSettings(**told)
+        search = replace(search, length_penalty=float(penalty))
+    return search
 
 
 def _card(given: Marian, description: Description) -> str:
@@ -199,11 +197,7 @@ def _tensors(
     names = {
         "shared": {"target": files.SHARED},
         "tied": {"target": files.EMBEDDING["decoder"], "source": files.EMBEDDING["encoder"]},
-        "separate": {
-            "target": files.EMBEDDING["decoder"],
-            "source": files.EMBEDDING["encoder"],
-            "output": files.HEAD,
-        },
+        "separate": {"target": files.EMBEDDING["decoder"], "source": files.EMBEDDING["encoder"], "output": files.HEAD},
     }
     for side, name in names[settings.embeddings].items():
         yield name, parameters[f"{side}_embedding.weight"].astype(np.float32)
@@ -218,15 +212,11 @@ def _num_positions(description: Description) -> int:
 def _config(directory: ModelDirectory, settings: TransformerSettings) -> dict[str, Any]:
     """All of it, since the defaults of transformers are those of another model."""
     stacks = {"encoder": settings.layers, "decoder": settings.num_decoder_layers}
+    same = {"attention_heads": settings.num_heads, "ffn_dim": settings.d_feedforward, "layerdrop": 0.0}
     sizes = {
         f"{stack}_{name}": value
         for stack, count in stacks.items()
-        for name, value in {
-            "layers": count,
-            "attention_heads": settings.num_heads,
-            "ffn_dim": settings.d_feedforward,
-            "layerdrop": 0.0,
-        }.items()
+        for name, value in ({"layers": count} | same).items()
     }
     return {
         "architectures": ["MarianMTModel"],
@@ -244,10 +234,7 @@ def _config(directory: ModelDirectory, settings: TransformerSettings) -> dict[st
         "scale_embedding": True,
         "share_encoder_decoder_embeddings": settings.embeddings == "shared",
         "tie_word_embeddings": settings.embeddings != "separate",
-        "pad_token_id": PAD,
-        "bos_token_id": BOS,
-        "eos_token_id": EOS,
-        "decoder_start_token_id": BOS,
+        **SPECIAL_IDS,
         "forced_eos_token_id": None,
         "dtype": "float32",
     }
@@ -256,10 +243,7 @@ def _config(directory: ModelDirectory, settings: TransformerSettings) -> dict[st
 def _generation(description: Description) -> dict[str, Any]:
     """Our search in the words of transformers, as far as they go."""
     return {
-        "pad_token_id": PAD,
-        "bos_token_id": BOS,
-        "eos_token_id": EOS,
-        "decoder_start_token_id": BOS,
+        **SPECIAL_IDS,
         "bad_words_ids": [[PAD], [BOS]],
         "num_beams": description.search.beam,
         "length_penalty": description.search.length_penalty,
@@ -285,4 +269,4 @@ def _words(directory: ModelDirectory) -> dict[str, Any]:
 
 
 def _ids(tokenizer: Tokenizer) -> dict[str, int]:
-    return {tokenizer.piece(id): id for id in range(len(tokenizer))}
+    return {piece: id for id, piece in enumerate(tokenizer.pieces)}

@@ -1,14 +1,7 @@
-"""The files of a Marian model as Hugging Face lays it out: their names, what they must hold, what ours is there.
-
-config.json             sizes, and the ids of specials
-model.safetensors       parameters, under the names of `transformers`
-source.spm, target.spm  SentencePiece models, which cut texts into pieces
-vocab.json              the id of each piece; of the target's in target_vocab.json where the two differ
-tokenizer_config.json   the languages
-"""
+"""The files of a Marian model as Hugging Face lays it out: what they must hold, and our names for what they hold."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +11,7 @@ from numpy.typing import NDArray
 
 from saccade.directory import PARAMETERS
 from saccade.errors import ModelError
+from saccade.interop.ctranslate2 import sinusoids
 from saccade.interop.marian_vocabulary import SPM
 from saccade.parameters import open_parameters
 
@@ -78,23 +72,14 @@ def read(path: Path) -> Marian:
     config, words = _json(path / CONFIG), _json(path / TOKENIZER, optional=True)
     _check_config(path / CONFIG, config)
     tables = Tables.of(config)
-    return Marian(
-        path,
-        config,
-        words,
-        {**config, **_json(path / GENERATION, optional=True)},
-        _json(path / VOCABULARY),
-        _json(path / TARGET_VOCABULARY) if words.get("separate_vocabs") else None,
-        tables,
-        _tensors(path / PARAMETERS, config, tables),
-    )
+    search = {**config, **_json(path / GENERATION, optional=True)}
+    target_ids = _json(path / TARGET_VOCABULARY) if words.get("separate_vocabs") else None
+    tensors = _tensors(path / PARAMETERS, config, tables)
+    return Marian(path, config, words, search, _json(path / VOCABULARY), target_ids, tables, tensors)
 
 
 def counterparts(layers: Mapping[str, int]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Every parameter of our layers, and what it is called there; several of theirs stand below each other in ours.
-
-    `layers` says how many the encoder and the decoder have.
-    """
+    """Every parameter of our layers and the names of its parts there; `layers` counts those of encoder and decoder."""
     residual = {"encoder": "around_attention", "decoder": "around_self"}
     for stack, count in layers.items():
         names = {
@@ -120,12 +105,6 @@ def counterparts(layers: Mapping[str, int]) -> Iterator[tuple[str, tuple[str, ..
 
 def layers(config: Mapping[str, Any]) -> dict[str, int]:
     return {"encoder": config["encoder_layers"], "decoder": config["decoder_layers"]}
-
-
-def sinusoids(positions: int, d_model: int) -> NDArray[np.float64]:
-    """The table of nn/positions.py, which is Marian's, too."""
-    angles = np.arange(positions)[:, None] * 10000.0 ** (-2.0 * np.arange(d_model // 2) / d_model)
-    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
 
 
 def _check_layout(path: Path) -> None:
@@ -207,7 +186,11 @@ def _tensors(path: Path, config: Mapping[str, Any], tables: Tables) -> Tensors:
             for name in shapes.keys() & tensors.keys()
             if shapes[name] != tensors[name].shape
         ),
-        *(f"{name} was learned, not computed" for name in _learned_positions(tensors)),
+        *(
+            f"{name} was learned, not computed"
+            for name in POSITIONS.values() & tensors.keys()
+            if _is_learned(tensors[name])
+        ),
     ]
     if problems:
         raise ModelError(
@@ -253,8 +236,6 @@ def _read(path: Path) -> Tensors:
         return {name: file.get_tensor(name).astype(np.float32) for name in names}
 
 
-def _learned_positions(tensors: Tensors) -> Iterable[str]:
+def _is_learned(positions: NDArray[np.float32]) -> bool:
     """Old files hold the table of positions; it must be the one that everybody can compute."""
-    for name in POSITIONS.values() & tensors.keys():
-        if tensors[name].ndim != 2 or np.abs(tensors[name] - sinusoids(*tensors[name].shape)).max(initial=0) > 1e-3:
-            yield name
+    return positions.ndim != 2 or bool(np.abs(positions - sinusoids(*positions.shape)).max(initial=0) > 1e-3)

@@ -4,17 +4,16 @@ Positions are the Transformer's sinusoids, where the paper learns a vector for e
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import cast
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from saccade.data.batch import Batch, Sources
-from saccade.models.encoder_decoder import EncoderDecoder
+from saccade.models.encoder_decoder import EncoderDecoder, scaled
 from saccade.models.settings import ConvolutionalSettings
 from saccade.nn.attention import Memory
+from saccade.nn.axes import RowStates, RowTokens, States, TargetStates
 from saccade.nn.convolution import (
     ConvolutionalDecoderLayer,
     ConvolutionalEncoderLayer,
@@ -35,12 +34,16 @@ class ConvolutionalState:
     length: int = 0
     """Tokens read so far."""
 
+    def pick(self, rows: Int[Tensor, " picked"]) -> "ConvolutionalState":
+        inputs = tuple(inputs.index_select(0, rows) for inputs in self.inputs)
+        return ConvolutionalState(self.source.pick(rows), inputs, self.length)
+
 
 class Convolutional(EncoderDecoder[Memory, ConvolutionalState]):
     """Stacks of gated convolutions; each decoder layer attends to the source."""
 
     def __init__(self, settings: ConvolutionalSettings, num_source_tokens: int, num_target_tokens: int) -> None:
-        super().__init__(settings.embeddings, num_source_tokens, num_target_tokens, settings.d_model, settings.dropout)
+        super().__init__(settings, num_source_tokens, num_target_tokens)
         self.settings = settings
         shape = ConvolutionShape(d_model=settings.d_model, kernel=settings.kernel, dropout=settings.dropout)
         self.positions = Positions(settings.d_model)
@@ -50,14 +53,13 @@ class Convolutional(EncoderDecoder[Memory, ConvolutionalState]):
 
     def encode(self, sources: Sources) -> Memory:
         """Read the source once; every decoder layer looks at the same states."""
-        embedded = self._embed(self.source_embedding, sources.source)
+        embedded = self.embed(self.source_embedding, sources.source)
         states = embedded
         for layer in self.encoder:
             states = layer(states, sources.source_mask)
         return convolutional_memory(states, embedded, sources.source_mask)
 
-    def forward(self, batch: Batch) -> Float[Tensor, "batch target d_model"]:
-        """Teacher forcing: the decoder's last states at every position of a known target, all at once."""
+    def forward(self, batch: Batch) -> TargetStates:
         hidden, _ = self._decode(batch.prefix, self.start(self.encode(batch)))
         return hidden
 
@@ -67,39 +69,25 @@ class Convolutional(EncoderDecoder[Memory, ConvolutionalState]):
         zeros = memory.keys.new_zeros(batch, self.settings.kernel - 1, d_model)
         return ConvolutionalState(memory, tuple(zeros for _ in self.decoder))
 
-    def advance(
-        self, last: Int[Tensor, " rows"], state: ConvolutionalState
-    ) -> tuple[Float[Tensor, "rows d_model"], ConvolutionalState]:
+    def advance(self, last: RowTokens, state: ConvolutionalState) -> tuple[RowStates, ConvolutionalState]:
         """Read one token a row; each layer convolves it with its last inputs."""
         hidden, state = self._decode(last[:, None], state)
         return hidden[:, 0], state
 
-    def pick(self, state: ConvolutionalState, rows: Int[Tensor, " picked"]) -> ConvolutionalState:
-        """The state of these rows, in this order."""
-        return ConvolutionalState(
-            state.source.pick(rows), tuple(inputs.index_select(0, rows) for inputs in state.inputs), state.length
-        )
-
     def _decode(
         self, prefix: Int[Tensor, "batch target"], state: ConvolutionalState
-    ) -> tuple[Float[Tensor, "batch target d_model"], ConvolutionalState]:
-        embedded = self._embed(self.target_embedding, prefix, state.length)
+    ) -> tuple[TargetStates, ConvolutionalState]:
+        embedded = self.embed(self.target_embedding, prefix, state.length)
         states, inputs = embedded, []
-        for layer, past in zip(self._decoder, state.inputs, strict=True):
+        for layer, past in zip(self.decoder, state.inputs, strict=True):
             states, now = layer(states, embedded, state.source, past)
             inputs.append(now)
         hidden: Tensor = self.dropout(self.output(states))
         return hidden, ConvolutionalState(state.source, tuple(inputs), state.length + prefix.shape[1])
 
-    @property
-    def _decoder(self) -> Iterable[ConvolutionalDecoderLayer]:
-        return cast(Iterable[ConvolutionalDecoderLayer], self.decoder)
-
-    def _embed(
-        self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0
-    ) -> Float[Tensor, "batch positions d_model"]:
+    def embed(self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0) -> States:
         # Small, about the paper's standard deviation of 0.1: the keys are not scaled by √d, so larger ones would start
         # out with attention that has decided already.
-        embedded = self.positions(self.embed(embedding, ids), start) / math.sqrt(self.settings.d_model)
-        dropped: Tensor = self.dropout(embedded)
-        return dropped
+        placed = self.positions(scaled(embedding, ids), start) / math.sqrt(self.settings.d_model)
+        embedded: Tensor = self.dropout(placed)
+        return embedded

@@ -2,26 +2,38 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from saccade.data.batch import Batch, Sources
+from saccade.models.settings import ModelSettings
+from saccade.nn.axes import RowStates, RowTokens, States, TargetStates
 from saccade.nn.dropout import Dropout
 from saccade.protocol import Learned
 
+
+@runtime_checkable  # so that the shape checks of the tests can look at it
+class Picks(Protocol):
+    """What decoding carries from step to step."""
+
+    def pick(self, rows: Tensor) -> Any:
+        """The state of these rows, in this order."""
+
+
 Encoded = TypeVar("Encoded")
-State = TypeVar("State")
+State = TypeVar("State", bound=Picks)
 
 
 class Writer(nn.Module, ABC, Generic[Encoded, State]):
-    """Keeps `Decodes` of protocol.py: writes tokens one by one. A kind of model adds how it starts, advances, picks."""
+    """Keeps `Decodes` of protocol.py: writes tokens one by one. A kind of model adds how it starts and advances."""
 
     target_embedding: nn.Embedding
     output_embedding: nn.Embedding
     output_bias: nn.Parameter | None
+    dropout: Dropout
 
     @property
     def draws_from_torch(self) -> bool:
@@ -33,14 +45,15 @@ class Writer(nn.Module, ABC, Generic[Encoded, State]):
         """The state before the first token, one row per sentence of the memory."""
 
     @abstractmethod
-    def advance(self, last: Int[Tensor, " rows"], state: State) -> tuple[Float[Tensor, "rows d_model"], State]:
+    def advance(self, last: RowTokens, state: State) -> tuple[RowStates, State]:
         """Read one token a row: the decoder's last states, from which `step` says what may follow."""
 
-    @abstractmethod
     def pick(self, state: State, rows: Int[Tensor, " picked"]) -> State:
         """The state of these rows, in this order."""
+        picked: State = state.pick(rows)
+        return picked
 
-    def step(self, last: Int[Tensor, " rows"], state: State) -> tuple[Float[Tensor, "rows vocab"], State]:
+    def step(self, last: RowTokens, state: State) -> tuple[Float[Tensor, "rows vocab"], State]:
         """Read the last token of every row and say what may follow."""
         hidden, state = self.advance(last, state)
         return self.logits(hidden).log_softmax(dim=-1), state
@@ -63,11 +76,9 @@ class Writer(nn.Module, ABC, Generic[Encoded, State]):
         """What turns hidden states into logits; with tied embeddings, the target's."""
         return self.output_embedding.weight
 
-    def embed(
-        self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"]
-    ) -> Float[Tensor, "batch positions d_model"]:
-        """Vectors of about unit size."""
-        embedded: Tensor = embedding(ids) * math.sqrt(embedding.embedding_dim)
+    def embed(self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0) -> States:
+        """Vectors of about unit size, with dropout. Some kinds of model add positions, from `start` on."""
+        embedded: Tensor = self.dropout(scaled(embedding, ids))
         return embedded
 
 
@@ -75,15 +86,10 @@ class EncoderDecoder(Writer[Encoded, State]):
     """Reads a source of tokens. A kind of model adds how it encodes."""
 
     def __init__(
-        self,
-        embeddings: str,
-        num_source_tokens: int,
-        num_target_tokens: int,
-        d_model: int,
-        dropout: float,
-        output_bias: bool = False,
+        self, settings: ModelSettings, num_source_tokens: int, num_target_tokens: int, output_bias: bool = False
     ) -> None:
         super().__init__()
+        embeddings, d_model = settings.embeddings, settings.d_model
         self.target_embedding = embedding_table(num_target_tokens, d_model)
         self.source_embedding = (
             self.target_embedding if embeddings == "shared" else embedding_table(num_source_tokens, d_model)
@@ -92,14 +98,14 @@ class EncoderDecoder(Writer[Encoded, State]):
             embedding_table(num_target_tokens, d_model) if embeddings == "separate" else self.target_embedding
         )
         self.output_bias = nn.Parameter(torch.zeros(num_target_tokens)) if output_bias else None
-        self.dropout = Dropout(dropout)
+        self.dropout = Dropout(settings.dropout)
 
     @abstractmethod
     def encode(self, sources: Sources) -> Encoded:
         """Read the source once."""
 
     @abstractmethod
-    def forward(self, batch: Batch) -> Float[Tensor, "batch target d_model"]:
+    def forward(self, batch: Batch) -> TargetStates:
         """Teacher forcing: the decoder's last states at every position of a known target."""
 
     def learn(self, batch: Batch) -> Learned:
@@ -112,3 +118,9 @@ def embedding_table(num_tokens: int, d_model: int) -> nn.Embedding:
     embedding = nn.Embedding(num_tokens, d_model)
     nn.init.normal_(embedding.weight, std=d_model**-0.5)
     return embedding
+
+
+def scaled(embedding: nn.Embedding, ids: Int[Tensor, "batch positions"]) -> States:
+    """Vectors of about unit size."""
+    vectors: Tensor = embedding(ids) * math.sqrt(embedding.embedding_dim)
+    return vectors

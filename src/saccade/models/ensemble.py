@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from saccade.data.batch import Batch, Sources, collate_sources
@@ -16,15 +16,14 @@ Reader = Callable[[list[int]], list[int]]
 Read = TypeVar("Read", bound=Sources)
 
 
-class EnsembleModel(nn.Module):
+class EnsembleModel(nn.Module, Ensemble):
     """Keeps `Decodes`. Sources come in the ids of the first member; those who need it have a reader, or else None."""
 
     def __init__(self, members: Sequence[Model], readers: Sequence[Reader | None]) -> None:
         super().__init__()
-        self.members = nn.ModuleList(members)
-        self._models = tuple(members)
-        self._readers = tuple(readers)
-        self._together = Ensemble(members)
+        Ensemble.__init__(self, members)
+        self._modules_of_members = nn.ModuleList(members)
+        self._models, self._readers = tuple(members), tuple(readers)
 
     def encode(self, sources: Sources) -> Each:
         """Every member reads the source once."""
@@ -42,18 +41,6 @@ class EnsembleModel(nn.Module):
     def logits(self, hidden: Float[Tensor, "*positions vocab"]) -> Float[Tensor, "*positions vocab"]:
         """What `forward` says is in no need of an output layer."""
         return hidden
-
-    def start(self, memory: Each) -> Each:
-        """The states before the first token."""
-        return self._together.start(memory)
-
-    def step(self, last: Int[Tensor, " rows"], state: Each) -> tuple[Float[Tensor, "rows vocab"], Each]:
-        """Read the last token of every row and say what may follow."""
-        return self._together.step(last, state)
-
-    def pick(self, state: Each, rows: Int[Tensor, " picked"]) -> Each:
-        """The states of these rows, in this order."""
-        return self._together.pick(state, rows)
 
 
 def _read(sources: Read, reader: Reader | None) -> Read:

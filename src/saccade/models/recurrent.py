@@ -1,13 +1,14 @@
 """The recurrent encoder-decoder: with a fixed vector, with Bahdanau's attention, with Luong's."""
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from saccade.data.batch import Batch, Sources
 from saccade.models.encoder_decoder import EncoderDecoder
 from saccade.models.settings import AttentionSettings, RecurrentSettings
 from saccade.nn.attention import Attention
+from saccade.nn.axes import RowStates, RowTokens, SourceMask, TargetStates
 from saccade.nn.hard import HardAttention
 from saccade.nn.normalise import Normalise, masked_entmax, masked_softmax, masked_sparsemax
 from saccade.nn.recurrent import (
@@ -25,22 +26,17 @@ from saccade.nn.scores import Additive, Cosine, Location, Score, dot, general, s
 from saccade.nn.windows import LocalMonotonic, LocalPredictive, Windows
 from saccade.protocol import Learned
 
-NORMALISE: dict[str, Normalise] = {
-    "softmax": masked_softmax,
-    "sparsemax": masked_sparsemax,
-    "entmax": masked_entmax,
-}
+NORMALISE: dict[str, Normalise] = {"softmax": masked_softmax, "sparsemax": masked_sparsemax, "entmax": masked_entmax}
 
 
 class Recurrent(EncoderDecoder[Encoded, DecoderState]):
     """A recurrent encoder, and a decoder that attends before or after its step."""
 
     def __init__(self, settings: RecurrentSettings, num_source_tokens: int, num_target_tokens: int) -> None:
-        d_model = settings.d_model
-        super().__init__(settings.embeddings, num_source_tokens, num_target_tokens, d_model, settings.dropout)
+        super().__init__(settings, num_source_tokens, num_target_tokens)
         self.settings = settings
         shape = RecurrentShape(
-            cell=settings.cell, d_model=d_model, num_layers=settings.layers, dropout=settings.dropout
+            cell=settings.cell, d_model=settings.d_model, num_layers=settings.layers, dropout=settings.dropout
         )
         self.encoder = RecurrentEncoder(shape, bidirectional=settings.bidirectional)
         reader, d_context = _reader(settings)
@@ -63,18 +59,17 @@ class Recurrent(EncoderDecoder[Encoded, DecoderState]):
         source, mask = sources.source, sources.source_mask
         order = _reversed_order(mask) if self.settings.reverses_source else None
         read = source if order is None else source.gather(1, order)
-        encoded: Encoded = self.encoder(self.dropout(self.embed(self.source_embedding, read)), mask)
+        encoded: Encoded = self.encoder(self.embed(self.source_embedding, read), mask)
         if order is None:
             return encoded
         return encoded._replace(states=encoded.states.take_along_dim(order[..., None], dim=1))  # its own inverse
 
-    def forward(self, batch: Batch) -> Float[Tensor, "batch target d_model"]:
-        """Teacher forcing: the decoder's states at every position of a known target."""
+    def forward(self, batch: Batch) -> TargetStates:
         return self.learn(batch).hidden
 
     def learn(self, batch: Batch) -> Learned:
         """Teacher forcing, with the choices of hard attention."""
-        embedded = self.dropout(self.embed(self.target_embedding, batch.prefix))
+        embedded = self.embed(self.target_embedding, batch.prefix)
         decoded, _ = self.decoder(embedded, self.start(self.encode(batch)))
         return Learned(decoded.hidden, decoded.read.log_prob, decoded.read.entropy)
 
@@ -83,16 +78,9 @@ class Recurrent(EncoderDecoder[Encoded, DecoderState]):
         source = self.decoder.cross_attention.memory(memory.states, memory.mask)
         return DecoderState(memory.last, source, feed=torch.zeros_like(memory.last.hidden[-1]))
 
-    def advance(
-        self, last: Int[Tensor, " rows"], state: DecoderState
-    ) -> tuple[Float[Tensor, "rows d_model"], DecoderState]:
-        """Read one token a row."""
-        decoded, state = self.decoder(self.dropout(self.embed(self.target_embedding, last[:, None])), state)
+    def advance(self, last: RowTokens, state: DecoderState) -> tuple[RowStates, DecoderState]:
+        decoded, state = self.decoder(self.embed(self.target_embedding, last[:, None]), state)
         return decoded.hidden[:, 0], state
-
-    def pick(self, state: DecoderState, rows: Int[Tensor, " picked"]) -> DecoderState:
-        """The state of these rows, in this order."""
-        return state.pick(rows)
 
 
 def _reader(settings: RecurrentSettings) -> tuple[Reader, int]:
@@ -135,7 +123,7 @@ def _score(settings: AttentionSettings, d_model: int) -> Score:
             return Location(d_model, settings.num_positions, truncates=settings.truncates)
 
 
-def _reversed_order(mask: Bool[Tensor, "batch source"]) -> Int[Tensor, "batch source"]:
+def _reversed_order(mask: SourceMask) -> Int[Tensor, "batch source"]:
     """Every source backwards (Sutskever et al. 2014, §3.3); its end and its padding stay where they are."""
     place = torch.arange(mask.shape[1], device=mask.device)
     last = mask.sum(dim=1, keepdim=True) - 1

@@ -24,8 +24,25 @@ OTHER_SCORES = Advice(
 """Names of scores in papers and other toolkits."""
 
 
+class Stacks(Checked):
+    """Settings of stacks of layers, each of which attends in the decoder."""
+
+    __slots__ = ()
+    layers: int
+    decoder_layers: int | None
+
+    @property
+    def num_decoder_layers(self) -> int:
+        return self.layers if self.decoder_layers is None else self.decoder_layers
+
+    @property
+    def attends(self) -> bool:
+        """Whether the decoder has attention, whose weights can be looked at."""
+        return True
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TransformerSettings(Checked):
+class TransformerSettings(Stacks):
     """The Transformer of Vaswani et al. 2017. The defaults are the paper's base model."""
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -70,16 +87,6 @@ class TransformerSettings(Checked):
     def conflicts(self) -> Iterator[str]:
         if self.d_model % self.num_heads:
             yield f"d_model must be a multiple of num_heads, not {self.d_model} with {self.num_heads} heads"
-
-    @property
-    def num_decoder_layers(self) -> int:
-        """Layers of the decoder."""
-        return self.layers if self.decoder_layers is None else self.decoder_layers
-
-    @property
-    def attends(self) -> bool:
-        """Whether the decoder has attention, whose weights can be looked at."""
-        return True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -201,7 +208,7 @@ class RecurrentSettings(Checked):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ConvolutionalSettings(Checked):
+class ConvolutionalSettings(Stacks):
     """The convolutional encoder-decoder of Gehring et al. 2017, with attention in every decoder layer."""
 
     PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -233,16 +240,6 @@ class ConvolutionalSettings(Checked):
     def conflicts(self) -> Iterator[str]:
         if self.kernel % 2 == 0:
             yield f"kernel must be odd, so that it has a middle, not {self.kernel}"
-
-    @property
-    def num_decoder_layers(self) -> int:
-        """Layers of the decoder."""
-        return self.layers if self.decoder_layers is None else self.decoder_layers
-
-    @property
-    def attends(self) -> bool:
-        """Whether the decoder has attention, whose weights can be looked at."""
-        return True
 
 
 ModelSettings = TransformerSettings | RecurrentSettings | ConvolutionalSettings

@@ -1,17 +1,18 @@
 """The Transformer (Vaswani et al. 2017): trained on whole targets, decoded step by step with cached keys and values."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import cast
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor, nn
 
 from saccade.data.batch import Batch, Sources
-from saccade.models.encoder_decoder import EncoderDecoder
+from saccade.models.encoder_decoder import EncoderDecoder, Writer, scaled
 from saccade.models.settings import TransformerSettings
 from saccade.nn.attention import Memory
+from saccade.nn.axes import RowStates, RowTokens, States, TargetStates
 from saccade.nn.capture import active_capture
 from saccade.nn.positions import Positions
 from saccade.nn.transformer import DecoderLayer, EncoderLayer, LayerShape
@@ -38,10 +39,6 @@ class TransformerState:
         """The source as each layer reads it; a capture gets every row by itself."""
         return tuple(memory.repeat(self.width) for memory in self.source) if active_capture() else self.source
 
-    def grown(self, said: Sequence[Memory]) -> "TransformerState":
-        """The same after one more step."""
-        return TransformerState(self.source, tuple(said), self.width)
-
     def pick(self, rows: Int[Tensor, " picked"]) -> "TransformerState":
         """The state of these rows, in this order. Sources are copied only where sentences are left out."""
         sentences, width = _together(rows // self.width)
@@ -51,18 +48,41 @@ class TransformerState:
         return TransformerState(source, tuple(memory.pick(rows) for memory in self.said), width)
 
 
-class Transformer(EncoderDecoder[Memory, TransformerState]):
+class TransformerWriter(Writer[Memory, TransformerState]):
+    """A Transformer's decoder, whatever it looks at."""
+
+    positions: Positions
+    decoder: nn.ModuleList
+    decoder_norm: nn.Module
+
+    def start(self, memory: Memory) -> TransformerState:
+        """Project what the encoder has read for every layer, once; nothing has been said."""
+        source = tuple(layer.cross_attention.memory(memory.keys, memory.mask) for layer in self._decoder)
+        return TransformerState(source, tuple(_nothing_like(keys) for keys in source))
+
+    def advance(self, last: RowTokens, state: TransformerState) -> tuple[RowStates, TransformerState]:
+        """Read one token a row; only its own keys and values are new."""
+        states = self.embed(self.target_embedding, last[:, None], start=state.length)
+        said = []
+        for layer, source, past in zip(self._decoder, state.seen, state.said, strict=True):
+            states, now = layer(states, source, past)
+            said.append(now)
+        return self.decoder_norm(states)[:, 0], replace(state, said=tuple(said))
+
+    def embed(self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0) -> States:
+        embedded: Tensor = self.dropout(self.positions(scaled(embedding, ids), start))
+        return embedded
+
+    @property
+    def _decoder(self) -> Iterable[DecoderLayer]:
+        return cast(Iterable[DecoderLayer], self.decoder)
+
+
+class Transformer(EncoderDecoder[Memory, TransformerState], TransformerWriter):
     """Encoder and decoder stacks around shared embeddings."""
 
     def __init__(self, settings: TransformerSettings, num_source_tokens: int, num_target_tokens: int) -> None:
-        super().__init__(
-            settings.embeddings,
-            num_source_tokens,
-            num_target_tokens,
-            settings.d_model,
-            settings.dropout,
-            settings.output_bias,
-        )
+        super().__init__(settings, num_source_tokens, num_target_tokens, settings.output_bias)
         self.settings = settings
         shape = LayerShape(
             d_model=settings.d_model,
@@ -83,58 +103,27 @@ class Transformer(EncoderDecoder[Memory, TransformerState]):
 
     def encode(self, sources: Sources) -> Memory:
         """Read the source once: its states serve as keys and values of all that follows."""
-        states = self._embed(self.source_embedding, sources.source)
+        states = self.embed(self.source_embedding, sources.source)
         for layer in self.encoder:
             states = layer(states, sources.source_mask)
         states = self.encoder_norm(states)
         return Memory(states, states, sources.source_mask)
 
-    def forward(self, batch: Batch) -> Float[Tensor, "batch target d_model"]:
-        """Teacher forcing: the decoder's last states at every position of a known target, all at once."""
+    def forward(self, batch: Batch) -> TargetStates:
         memory = self.encode(batch)
-        states = self._embed(self.target_embedding, batch.prefix)
+        states = self.embed(self.target_embedding, batch.prefix)
         for layer in self._decoder:
             states = layer.learn(states, memory.keys, memory.mask)
         hidden: Tensor = self.decoder_norm(states)
         return hidden
 
-    def start(self, memory: Memory) -> TransformerState:
-        """Project the source for every layer, once; nothing has been said."""
-        source = tuple(layer.cross_attention.memory(memory.keys, memory.mask) for layer in self._decoder)
-        return TransformerState(source, tuple(nothing_like(keys) for keys in source))
 
-    def advance(
-        self, last: Int[Tensor, " rows"], state: TransformerState
-    ) -> tuple[Float[Tensor, "rows d_model"], TransformerState]:
-        """Read one token a row; only its own keys and values are new."""
-        states = self._embed(self.target_embedding, last[:, None], start=state.length)
-        said = []
-        for layer, source, past in zip(self._decoder, state.seen, state.said, strict=True):
-            states, now = layer(states, source, past)
-            said.append(now)
-        return self.decoder_norm(states)[:, 0], state.grown(said)
-
-    def pick(self, state: TransformerState, rows: Int[Tensor, " picked"]) -> TransformerState:
-        """The state of these rows, in this order."""
-        return state.pick(rows)
-
-    @property
-    def _decoder(self) -> Iterable[DecoderLayer]:
-        return cast(Iterable[DecoderLayer], self.decoder)
-
-    def _embed(
-        self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0
-    ) -> Float[Tensor, "batch positions d_model"]:
-        embedded: Tensor = self.dropout(self.positions(self.embed(embedding, ids), start))
-        return embedded
-
-
-def nothing_like(memory: Memory) -> Memory:
+def _nothing_like(memory: Memory) -> Memory:
     """A memory of the same make, without a single key."""
     return Memory(memory.keys[..., :0, :], memory.values[..., :0, :])
 
 
-def _together(sentences: Int[Tensor, " rows"]) -> tuple[Int[Tensor, " sentences"], int]:
+def _together(sentences: RowTokens) -> tuple[Int[Tensor, " sentences"], int]:
     """The sentences of rows, each once if all have equally many rows that stand together; and how many."""
     each, counts = torch.unique_consecutive(sentences, return_counts=True)
     width = int(counts[0]) if len(counts) else 1

@@ -12,8 +12,14 @@ from torch import Tensor, nn
 from saccade.nn.attention import Attention
 from saccade.nn.capture import AttentionModule, Kind, active_capture
 from saccade.nn.hierarchical import LearnedQuery
+from saccade.nn.layers import init_xavier
 from saccade.nn.normalise import masked_softmax
 from saccade.nn.scores import Additive
+
+Image = Float[Tensor, "batch regions d_image"]
+ImageMask = Bool[Tensor, "batch regions"]
+Question = Float[Tensor, "batch words d_question"]
+QuestionMask = Bool[Tensor, "batch words"]
 
 
 class CoAttended(NamedTuple):
@@ -36,15 +42,14 @@ class ParallelCoAttention(nn.Module):
         self.of_question = nn.Linear(d_question, d_hidden, bias=False)
         self.image = _Side(d_hidden, "image")
         self.question = _Side(d_hidden, "cross")
-        for layer in (self.affinity, self.of_image, self.of_question):
-            nn.init.xavier_uniform_(layer.weight)
+        init_xavier(self.affinity, self.of_image, self.of_question)
 
     def forward(
         self,
-        image: Float[Tensor, "batch regions d_image"],
-        question: Float[Tensor, "batch words d_question"],
-        image_mask: Bool[Tensor, "batch regions"] | None = None,
-        question_mask: Bool[Tensor, "batch words"] | None = None,
+        image: Image,
+        question: Question,
+        image_mask: ImageMask | None = None,
+        question_mask: QuestionMask | None = None,
     ) -> CoAttended:
         """What is read on either side, each led by the other."""
         affinity = (question @ self.affinity(image).mT).tanh()
@@ -72,10 +77,10 @@ class AlternatingCoAttention(nn.Module):
 
     def forward(
         self,
-        image: Float[Tensor, "batch regions d_image"],
-        question: Float[Tensor, "batch words d_question"],
-        image_mask: Bool[Tensor, "batch regions"] | None = None,
-        question_mask: Bool[Tensor, "batch words"] | None = None,
+        image: Image,
+        question: Question,
+        image_mask: ImageMask | None = None,
+        question_mask: QuestionMask | None = None,
     ) -> CoAttended:
         """What the second pass reads in the image, and the third in the question."""
         summary = self.first(question, question_mask)

@@ -1,10 +1,18 @@
-"""The small layers around attention: feed-forward, and the residual connection with its norm."""
+"""The small layers around attention: feed-forward, the residual connection with its norm, and how they start out."""
 
-from jaxtyping import Float
 from torch import Tensor, nn
 
+from saccade.nn.axes import States
 from saccade.nn.dropout import Dropout
 from saccade.nn.products import Linear
+
+
+def init_xavier(*layers: nn.Linear) -> None:
+    """Draw their weights (Glorot & Bengio 2010), and set their biases to zero."""
+    for layer in layers:
+        nn.init.xavier_uniform_(layer.weight)
+        if layer.bias is not None:
+            nn.init.zeros_(layer.bias)
 
 
 class FeedForward(nn.Module):
@@ -16,11 +24,9 @@ class FeedForward(nn.Module):
         self.activation = activation
         self.dropout = Dropout(dropout)
         self.narrow = Linear(d_feedforward, d_model)
-        for layer in (self.widen, self.narrow):
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
+        init_xavier(self.widen, self.narrow)
 
-    def forward(self, states: Float[Tensor, "batch positions d_model"]) -> Float[Tensor, "batch positions d_model"]:
+    def forward(self, states: States) -> States:
         """max(0, xW₁ + b₁)W₂ + b₂, or with another activation."""
         narrowed: Tensor = self.narrow(self.dropout(self.activation(self.widen(states))))
         return narrowed
@@ -38,16 +44,12 @@ class Residual(nn.Module):
         self.dropout = Dropout(dropout)
         self.norm_first = norm_first
 
-    def enter(self, states: Float[Tensor, "batch positions d_model"]) -> Float[Tensor, "batch positions d_model"]:
+    def enter(self, states: States) -> States:
         """What the sub-layer reads."""
         entered: Tensor = self.norm(states) if self.norm_first else states
         return entered
 
-    def leave(
-        self,
-        states: Float[Tensor, "batch positions d_model"],
-        update: Float[Tensor, "batch positions d_model"],
-    ) -> Float[Tensor, "batch positions d_model"]:
+    def leave(self, states: States, update: States) -> States:
         """The states with the sub-layer's update."""
         left: Tensor = states + self.dropout(update)
         return left if self.norm_first else self.norm(left)

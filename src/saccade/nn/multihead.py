@@ -1,10 +1,12 @@
 """Multi-head attention (Vaswani et al. 2017, §3.2.2), for self- and cross-attention alike."""
 
 from jaxtyping import Bool, Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from saccade.nn.attention import Memory, attend, attend_fused
+from saccade.nn.axes import Mask
 from saccade.nn.capture import AttentionModule, Kind, active_capture
+from saccade.nn.layers import init_xavier
 from saccade.nn.products import Linear, linear
 from saccade.nn.short import attend_short, is_short
 
@@ -21,19 +23,14 @@ class MultiHeadAttention(AttentionModule):
         self.projection = Linear(d_model, 3 * d_model)
         self.output = Linear(d_model, d_model)
         # Drawn as one matrix, so smaller than three of their own would be: flatter weights at first learn faster.
-        nn.init.xavier_uniform_(self.projection.weight)
-        nn.init.xavier_uniform_(self.output.weight)
-        nn.init.zeros_(self.projection.bias)
-        nn.init.zeros_(self.output.bias)
+        init_xavier(self.projection, self.output)
 
     def queries(self, states: Float[Tensor, "batch query d_model"]) -> Float[Tensor, "batch heads query d_head"]:
         """The questions that these states ask."""
         d = states.shape[-1]
         return self._split(linear(states, self.projection.weight[:d], self.projection.bias[:d]))
 
-    def memory(
-        self, states: Float[Tensor, "batch key d_model"], mask: Bool[Tensor, "batch key"] | None = None
-    ) -> Memory:
+    def memory(self, states: Float[Tensor, "batch key d_model"], mask: Mask | None = None) -> Memory:
         """What these states offer to be attended to; projected once, however often it is asked."""
         d = states.shape[-1]
         keys, values = linear(states, self.projection.weight[d:], self.projection.bias[d:]).chunk(2, dim=-1)

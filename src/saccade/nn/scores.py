@@ -14,19 +14,19 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize, softplus
 
 from saccade.errors import DataError
+from saccade.nn.axes import Keys, KeyStates, Query, QueryByKey
+from saccade.nn.layers import init_xavier
 
 
 @runtime_checkable  # so that the shape checks of the tests can look at it
 class Score(Protocol):
     """Anything that scores keys for queries."""
 
-    def keys(self, states: Float[Tensor, "batch key d_states"]) -> Float[Tensor, "batch key d_key"]:
+    def keys(self, states: KeyStates) -> Keys:
         """The states as keys: all that does not depend on the query, done once."""
         ...
 
-    def __call__(
-        self, query: Float[Tensor, "batch query d_query"], keys: Float[Tensor, "batch key d_key"]
-    ) -> Float[Tensor, "batch query key"]:
+    def __call__(self, query: Query, keys: Keys) -> QueryByKey:
         """One number for every query and key; higher = fits better."""
         ...
 
@@ -45,17 +45,13 @@ class InnerProduct(nn.Module):
         self.key_map = key_map or nn.Identity()
         self.scale = scale
 
-    def keys(self, states: Float[Tensor, "batch key d_states"]) -> Float[Tensor, "batch key d_key"]:
-        """b(k)."""
+    def keys(self, states: KeyStates) -> Keys:
         return self.key_map(states)
 
-    def queries(self, query: Float[Tensor, "batch query d_query"]) -> Float[Tensor, "batch query d_key"]:
-        """a(q)."""
+    def queries(self, query: Query) -> Float[Tensor, "batch query d_key"]:
         return self.query_map(query)
 
-    def forward(
-        self, query: Float[Tensor, "batch query d_query"], keys: Float[Tensor, "batch key d_key"]
-    ) -> Float[Tensor, "batch query key"]:
+    def forward(self, query: Query, keys: Keys) -> QueryByKey:
         return self.queries(query) @ keys.mT * self.scale
 
 
@@ -72,7 +68,7 @@ def scaled_dot(d_key: int) -> InnerProduct:
 def general(d_query: int, d_key: int) -> InnerProduct:
     """qᵀWk (Luong et al. 2015, §3.1): sizes may differ. W stands on the keys' side, so it is applied once a source."""
     bilinear = nn.Linear(d_key, d_query, bias=False)
-    nn.init.xavier_uniform_(bilinear.weight)
+    init_xavier(bilinear)
     return InnerProduct(key_map=bilinear)
 
 
@@ -88,7 +84,7 @@ class Cosine(InnerProduct):
         """β = softplus(raw)."""
         return softplus(self.raw_sharpness)
 
-    def queries(self, query: Float[Tensor, "batch query d_query"]) -> Float[Tensor, "batch query d_key"]:
+    def queries(self, query: Query) -> Float[Tensor, "batch query d_key"]:
         """Of length β."""
         return unit(query) * self.sharpness
 
@@ -110,19 +106,15 @@ class Additive(nn.Module):
         self.of_query = nn.Linear(d_query, d_hidden)
         self.of_key = nn.Linear(d_key, d_hidden, bias=False)
         self.v = nn.Parameter(torch.empty(d_hidden))
-        nn.init.xavier_uniform_(self.of_query.weight)
-        nn.init.xavier_uniform_(self.of_key.weight)
-        nn.init.zeros_(self.of_query.bias)
+        init_xavier(self.of_query, self.of_key)
         nn.init.uniform_(self.v, -(d_hidden**-0.5), d_hidden**-0.5)
 
-    def keys(self, states: Float[Tensor, "batch key d_states"]) -> Float[Tensor, "batch key d_key"]:
+    def keys(self, states: KeyStates) -> Keys:
         """2Uk, which no step of the decoder changes: the paper, too, computes Uk beforehand."""
         of_key: Tensor = self.of_key(states)
         return 2 * of_key
 
-    def forward(
-        self, query: Float[Tensor, "batch query d_query"], keys: Float[Tensor, "batch key d_key"]
-    ) -> Float[Tensor, "batch query key"]:
+    def forward(self, query: Query, keys: Keys) -> QueryByKey:
         both: Tensor = 2 * self.of_query(query)[:, :, None] + keys[:, None]
         return both.sigmoid_() @ (2 * self.v) - self.v.sum()
 
@@ -138,9 +130,9 @@ class Location(nn.Module):
         super().__init__()
         self.of_position = nn.Linear(d_query, num_positions, bias=False)
         self.truncates = truncates
-        nn.init.xavier_uniform_(self.of_position.weight)
+        init_xavier(self.of_position)
 
-    def keys(self, states: Float[Tensor, "batch key d_states"]) -> Float[Tensor, "batch key d_key"]:
+    def keys(self, states: KeyStates) -> Keys:
         """Only their number counts."""
         most, length = self.of_position.out_features, states.shape[-2]
         if length > most and not self.truncates:
@@ -150,9 +142,7 @@ class Location(nn.Module):
             )
         return states
 
-    def forward(
-        self, query: Float[Tensor, "batch query d_query"], keys: Float[Tensor, "batch key d_key"]
-    ) -> Float[Tensor, "batch query key"]:
+    def forward(self, query: Query, keys: Keys) -> QueryByKey:
         scores: Tensor = self.of_position(query)[..., : keys.shape[-2]]
         beyond = keys.shape[-2] - scores.shape[-1]
         return nn.functional.pad(scores, (0, beyond), value=-torch.inf) if beyond else scores

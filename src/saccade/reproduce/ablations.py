@@ -1,11 +1,12 @@
 """What the parts of a Transformer are worth (Vaswani et al. 2017, Table 3), in small, on strings written backwards."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import mean
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,13 +15,13 @@ from torch import Tensor, nn
 
 from saccade.data.batch import Batch
 from saccade.engines.torch import TorchEngine
-from saccade.models.build import Model, build
+from saccade.models.build import Model
 from saccade.models.settings import TransformerSettings
-from saccade.nn import dropout
-from saccade.reproduce.claim import train
-from saccade.reproduce.finding import Advanced, Finding, spread
+from saccade.reproduce.contest import Contestant, compare
+from saccade.reproduce.figures import average, contestants_table, plot_bars
+from saccade.reproduce.finding import Advanced, Finding, silent
+from saccade.reproduce.pairs_task import PairsTask, exact_match
 from saccade.reproduce.strings import NUM_TOKENS, random_strings, reversal_batch
-from saccade.search.settings import SearchSettings
 
 CLAIM = (
     "A Transformer has no recurrence and no convolution: without positions it cannot make use of order (Vaswani et al. "
@@ -34,28 +35,6 @@ RULE = (
 UPDATES, QUICK, RATE = 600, 12, 0.003
 LONGEST, TESTED, NUM_TESTED, BATCH = 10, 8, 100, 64
 BASE = TransformerSettings(layers=2, d_model=64, d_feedforward=128, num_heads=4, norm="pre", dropout=0.1)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of the table: in what it differs from the first."""
-
-    settings: TransformerSettings = BASE
-    smoothing: float = 0.1
-    positions: Literal["sinusoids", "learned", "none"] = "sinusoids"
-
-
-ROWS = {
-    "base: 4 heads, d_k 16": Row(),
-    "1 head, d_k 64": Row(replace(BASE, num_heads=1)),
-    "16 heads, d_k 4": Row(replace(BASE, num_heads=16)),
-    "1 layer": Row(replace(BASE, layers=1)),
-    "dropout 0": Row(replace(BASE, dropout=0.0)),
-    "label smoothing 0": Row(smoothing=0.0),
-    "learned positions": Row(positions="learned"),
-    "without positions": Row(positions="none"),
-}
-WITH, WITHOUT = "base: 4 heads, d_k 16", "without positions"
 
 
 class LearnedPositions(nn.Module):
@@ -84,88 +63,76 @@ class NoPositions(nn.Module):
         return states
 
 
-def run(
-    *, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = lambda name, done, of: None
-) -> Finding:
-    """Train every row for so many updates of 64 strings, and test it on new ones."""
-    figures: dict[str, Any] = {}
-    for name, row in ROWS.items():
-        runs = []
-        for seed in seeds:
-            learned = train(
-                built(row, seed),
-                _batches(seed),
-                updates=updates,
-                rate=RATE,
-                seed=seed,
-                smoothing=row.smoothing,
-                advanced=lambda done, name=name: advanced(name, done, updates),  # type: ignore[misc]
-            )
-            runs.append(
-                {"seed": seed, "cpu_seconds": learned.cpu_seconds, **measured(TorchEngine(learned.model), seed)}
-            )
-        figures[name] = {"parameters": learned.num_parameters, "runs": runs}
-    holds = _mean(figures, WITHOUT, "exact match") <= 0.05 and _mean(figures, WITH, "exact match") >= 0.9
-    return Finding(CLAIM, RULE, holds, {"updates": updates, "batch": BATCH, "seeds": list(seeds)}, figures)
+class WithLearnedPositions(PairsTask):
+    """A Transformer that learns its positions."""
+
+    def build(self) -> Model:
+        """A new model."""
+        model = super().build()
+        model.positions = LearnedPositions(BASE)
+        return model
 
 
-def built(row: Row, seed: int) -> Model:
-    """A new model of a row."""
-    dropout.seed(seed)
-    model = build(row.settings, NUM_TOKENS, NUM_TOKENS)
-    if row.positions == "learned":
-        model.positions = LearnedPositions(row.settings)
-    elif row.positions == "none":
+class WithoutPositions(PairsTask):
+    """A Transformer that does not know any."""
+
+    def build(self) -> Model:
+        """A new model."""
+        model = super().build()
         model.positions = NoPositions()
-    return model
+        return model
 
 
-def measured(engine: TorchEngine, seed: int) -> dict[str, float]:
-    """Perplexity of new strings written backwards, and the share that greedy search writes without a mistake."""
-    strings = random_strings(np.random.default_rng((seed, 1)), NUM_TESTED, TESTED, TESTED)
-    sources, targets = [each.tolist() for each in strings], [each[::-1].tolist() for each in strings]
-    found = engine.translate(sources, SearchSettings(beam=1))
-    log_probs = [each for line in engine.token_log_probs(sources, targets) for each in line]
-    return {
-        "perplexity": math.exp(-mean(log_probs)),
-        "exact match": mean(each[0].ids == tuple(target) for each, target in zip(found, targets, strict=True)),
-    }
-
-
-def _batches(seed: int) -> Iterator[Batch]:
+def batches(seed: int) -> Iterator[Batch]:
+    """Strings, each with itself written backwards."""
     random = np.random.default_rng((seed, 0))
     while True:
         yield reversal_batch(random, BATCH, 1, LONGEST)
 
 
-def _mean(figures: Mapping[str, Any], name: str, what: str) -> float:
-    return mean(_values(figures, name, what))
+def _row(model: TransformerSettings = BASE, smoothing: float = 0.1, task: type[PairsTask] = PairsTask) -> Contestant:
+    """A row of the table: in what it differs from the first."""
+    return Contestant(partial(task, model, NUM_TOKENS, batches, label_smoothing=smoothing), RATE)
 
 
-def _values(figures: Mapping[str, Any], name: str, what: str) -> list[float]:
-    return [run[what] for run in figures[name]["runs"]]
+WITH, WITHOUT = "base: 4 heads, d_k 16", "without positions"
+CONTESTANTS = {
+    WITH: _row(),
+    "1 head, d_k 64": _row(replace(BASE, num_heads=1)),
+    "16 heads, d_k 4": _row(replace(BASE, num_heads=16)),
+    "1 layer": _row(replace(BASE, layers=1)),
+    "dropout 0": _row(replace(BASE, dropout=0.0)),
+    "label smoothing 0": _row(smoothing=0.0),
+    "learned positions": _row(task=WithLearnedPositions),
+    WITHOUT: _row(task=WithoutPositions),
+}
+
+
+def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
+    """Train every row on so many batches of 64 strings, and test it on new ones."""
+    figures = compare(CONTESTANTS, measure, updates, seeds, advanced)
+    holds = average(figures, WITHOUT, "exact match") <= 0.05 and average(figures, WITH, "exact match") >= 0.9
+    return Finding(CLAIM, RULE, holds, {"updates": updates, "batch": BATCH, "seeds": list(seeds)}, figures)
+
+
+def measure(task: PairsTask, model: Any) -> dict[str, float]:
+    """Perplexity of new strings written backwards, and the share that greedy search writes without a mistake."""
+    return scores(TorchEngine(model), task.seed)
+
+
+def scores(engine: TorchEngine, seed: int) -> dict[str, float]:
+    """The same of any engine."""
+    strings = random_strings(np.random.default_rng((seed, 1)), NUM_TESTED, TESTED, TESTED)
+    sources, targets = [string.tolist() for string in strings], [string[::-1].tolist() for string in strings]
+    log_probs = [log_prob for line in engine.token_log_probs(sources, targets) for log_prob in line]
+    return {"perplexity": math.exp(-mean(log_probs)), "exact match": exact_match(engine, sources, targets)}
 
 
 def table(finding: Finding) -> str:
     """The figures in Markdown."""
-    lines = ["| | perplexity | exact match | parameters | CPU seconds |", "|---|---|---|---|---|"]
-    for name in ROWS:
-        cells = [spread(_values(finding.figures, name, "perplexity"), 2)]
-        cells += [spread(_values(finding.figures, name, "exact match")), f"{finding.figures[name]['parameters']:,}"]
-        lines.append(f"| {name} | {' | '.join(cells)} | {_mean(finding.figures, name, 'cpu_seconds'):.0f} |")
-    return "\n".join(lines)
+    return contestants_table(finding.figures, "perplexity", "exact match")
 
 
 def plot(finding: Finding, path: Path) -> None:
     """Exact match, a bar for each row and a dot for each seed."""
-    from matplotlib.figure import Figure  # not pyplot: no window, and no state of the process
-
-    figure = Figure(figsize=(6, 3.2), layout="constrained")
-    axes = figure.subplots()
-    for place, name in enumerate(ROWS):
-        found = [run["exact match"] for run in finding.figures[name]["runs"]]
-        axes.barh(place, mean(found), color="#4878a8", height=0.6)
-        axes.plot(found, [place] * len(found), "o", color="black", markersize=4)
-    axes.set(yticks=range(len(ROWS)), yticklabels=list(ROWS), xlim=(0, 1.02), xlabel="exact match")
-    axes.invert_yaxis()
-    figure.savefig(path, dpi=150)
+    plot_bars(finding.figures, ["exact match"], path)

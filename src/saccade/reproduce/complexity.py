@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from saccade.nn.attention import Memory, attend
 from saccade.nn.convolution import ConvolutionalEncoderLayer, ConvolutionShape
-from saccade.reproduce.finding import Advanced, Finding
+from saccade.reproduce.figures import Figures, average, markdown, plotted
+from saccade.reproduce.finding import Advanced, Finding, silent
 
 CLAIM = (
     "A layer of self-attention takes O(n²·d) operations, recurrence O(n·d²), convolution O(k·n·d²); self-attention "
@@ -41,9 +42,7 @@ SIZES: Mapping[str, tuple[Sequence[tuple[int, int]], Sequence[tuple[int, int]]]]
 matrices of recurrence, read anew in every step, for no cache to hold any of them: where some fit, the power is 2.6."""
 
 
-def run(
-    *, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = lambda name, done, of: None
-) -> Finding:
+def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
     """Measure times and fit powers, count bytes, and look at which inputs an output depends on."""
     figures: dict[str, Any] = {}
     for name in TABLE:
@@ -113,13 +112,9 @@ def seen(name: str) -> int:
     return int((gradient.abs().amax(dim=-1) > 0).sum())
 
 
-def _mean(figures: Mapping[str, Any], name: str, what: str) -> float:
-    return float(mean(run[what] for run in figures[name]["runs"]))
-
-
-def _holds(figures: Mapping[str, Any]) -> bool:
+def _holds(figures: Figures) -> bool:
     near = [
-        abs(_mean(figures, name, axis) - power) <= TOLERANCE
+        abs(average(figures, name, axis) - power) <= TOLERANCE
         for name, powers in TABLE.items()
         for axis, power in zip("nd", powers, strict=True)
     ]
@@ -129,29 +124,23 @@ def _holds(figures: Mapping[str, Any]) -> bool:
 
 def table(finding: Finding) -> str:
     """The figures in Markdown."""
-    lines = ["| | time in n: power | Table 1 | in d | Table 1 | positions seen |", "|---|---|---|---|---|---|"]
+    found, rows = finding.figures, []
     for name, (n, d) in TABLE.items():
-        found = [_mean(finding.figures, name, axis) for axis in "nd"]
-        lines.append(
-            f"| {name} | {found[0]:.2f} | {n} | {found[1]:.2f} | {d} | {_mean(finding.figures, name, 'seen'):.0f} |"
-        )
-    return "\n".join(
-        [*lines, "", f"Self-attention's weights in bytes: n to the power of {finding.figures['memory']:.2f}."]
-    )
+        powers = [f"{average(found, name, axis):.2f}" for axis in "nd"]
+        rows.append([name, powers[0], n, powers[1], d, f"{average(found, name, 'seen'):.0f}"])
+    head = ["", "time in n: power", "Table 1", "in d", "Table 1", "positions seen"]
+    return markdown(head, rows) + f"\n\nSelf-attention's weights in bytes: n to the power of {found['memory']:.2f}."
 
 
 def plot(finding: Finding, path: Path) -> None:
     """CPU time against length and against width, both axes in logarithms."""
-    from matplotlib.figure import Figure  # not pyplot: no window, and no state of the process
-
-    figure = Figure(figsize=(7.6, 3.4), layout="constrained")
-    for axis, axes in enumerate(figure.subplots(1, 2)):
-        for name, style in zip(TABLE, ("o-", "s-", "^-"), strict=True):
-            sizes = SIZES[name][axis]
-            runs = finding.figures[name]["runs"]
-            times = [mean(run["seconds"][f"{n}×{d}"] for run in runs) for n, d in sizes]
-            axes.plot([size[axis] for size in sizes], times, style, label=f"{name}: {'nd'[axis]}^{TABLE[name][axis]}")
-        axes.set(xscale="log", yscale="log", xlabel=("length n", "width d")[axis], ylabel="CPU seconds")
-        axes.minorticks_off()  # whose labels would run into each other
-        axes.legend(frameon=False, fontsize=7)
-    figure.savefig(path, dpi=150)
+    with plotted(path, 7.6, 3.4) as figure:
+        for axis, axes in enumerate(figure.subplots(1, 2)):
+            for name, style in zip(TABLE, ("o-", "s-", "^-"), strict=True):
+                sizes = SIZES[name][axis]
+                times = [average(finding.figures, name, "seconds", f"{n}×{d}") for n, d in sizes]
+                label = f"{name}: {'nd'[axis]}^{TABLE[name][axis]}"
+                axes.plot([size[axis] for size in sizes], times, style, label=label)
+            axes.set(xscale="log", yscale="log", xlabel=("length n", "width d")[axis], ylabel="CPU seconds")
+            axes.minorticks_off()  # whose labels would run into each other
+            axes.legend(frameon=False, fontsize=7)

@@ -1,6 +1,6 @@
 """Gradients of a deep stack of Transformer layers, with and without residual connections and layer norm."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from saccade.nn.transformer import EncoderLayer, LayerShape
-from saccade.reproduce.finding import Advanced, Finding
+from saccade.reproduce.figures import Figures, average, draw_lines, markdown, plotted
+from saccade.reproduce.finding import Advanced, Finding, silent
 
 CLAIM = (
     "Around a residual connection the gradient goes back unchanged, however many layers there are (He et al. 2016, "
@@ -83,18 +84,16 @@ KINDS = {
 }
 
 
-def run(
-    *, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = lambda name, done, of: None
-) -> Finding:
+def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
     """Compare the gradients of what enters the first and the last layer, at every depth."""
     figures: dict[str, Any] = {}
     for name, kind in KINDS.items():
         figures[name] = {"runs": [{"seed": seed, "ratio": {}} for seed in seeds]}
         for done, depth in enumerate(DEPTHS, start=1):
-            for each in figures[name]["runs"]:
-                torch.manual_seed(each["seed"])
+            for run in figures[name]["runs"]:
+                torch.manual_seed(run["seed"])
                 norms = gradient_norms(kind.build(depth), updates)
-                each["ratio"][depth] = norms[0] / norms[-1]
+                run["ratio"][depth] = norms[0] / norms[-1]
             advanced(name, done, len(DEPTHS))
     settings = {"batches": updates, "d_model": SHAPE.d_model, "seeds": list(seeds)}
     return Finding(CLAIM, RULE, _holds(figures), settings, figures)
@@ -119,38 +118,26 @@ def gradient_norms(stack: nn.ModuleList, batches: int) -> list[float]:
     return [mean(each) for each in zip(*found, strict=True)]
 
 
-def _ratio(figures: Mapping[str, Any], name: str, depth: int) -> float:
-    return float(mean(run["ratio"][depth] for run in figures[name]["runs"]))
-
-
-def _holds(figures: Mapping[str, Any]) -> bool:
-    deepest = DEPTHS[-1]
-    flows = _ratio(figures, "norm first, residual", deepest)
-    return _ratio(figures, "neither", deepest) <= 0.001 and 1 / 30 <= flows <= 30
+def _holds(figures: Figures) -> bool:
+    flows = average(figures, "norm first, residual", "ratio", DEPTHS[-1])
+    return average(figures, "neither", "ratio", DEPTHS[-1]) <= 0.001 and 1 / 30 <= flows <= 30
 
 
 def table(finding: Finding) -> str:
     """The figures in Markdown."""
-    lines = [
-        f"| gradient at the first layer / last | {' | '.join(f'{depth} layers' for depth in DEPTHS)} |",
-        "|---" * (1 + len(DEPTHS)) + "|",
+    rows = [
+        [name, *(f"{average(finding.figures, name, 'ratio', depth):.1e}" for depth in DEPTHS)]
+        for name in finding.figures
     ]
-    for name in KINDS:
-        cells = [f"{_ratio(finding.figures, name, depth):.1e}" for depth in DEPTHS]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return markdown(["gradient at the first layer / last", *(f"{depth} layers" for depth in DEPTHS)], rows)
 
 
 def plot(finding: Finding, path: Path) -> None:
     """The ratio against depth."""
-    from matplotlib.figure import Figure  # not pyplot: no window, and no state of the process
-
-    figure = Figure(figsize=(6, 3.4), layout="constrained")
-    axes = figure.subplots()
-    for name, style in zip(KINDS, ("x-", "s-", "^--", "o-", "o--"), strict=True):
-        axes.plot(DEPTHS, [_ratio(finding.figures, name, depth) for depth in DEPTHS], style, label=name)
-    axes.set(xscale="log", yscale="log", xlabel="layers", ylabel="gradient, first layer / last")
-    axes.minorticks_off()
-    axes.set_xticks(DEPTHS, [str(depth) for depth in DEPTHS])
-    axes.legend(frameon=False, fontsize=8)
-    figure.savefig(path, dpi=150)
+    with plotted(path, 6, 3.4) as figure:
+        axes = figure.subplots()
+        draw_lines(axes, finding.figures, KINDS, "ratio", DEPTHS)
+        axes.set(xscale="log", yscale="log", xlabel="layers", ylabel="gradient, first layer / last")
+        axes.minorticks_off()
+        axes.set_xticks(DEPTHS, [str(depth) for depth in DEPTHS])
+        axes.legend(frameon=False, fontsize=8)

@@ -1,14 +1,17 @@
 """What came out of an experiment, ready to be written down. No torch here."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import mean, pstdev
 from typing import Any
 
 Advanced = Callable[[str, int, int], None]
-"""Told who is learning, and how many updates of how many are done."""
+"""Hears who is learning, and how many updates of how many are done."""
+
+
+def silent(name: str, done: int, of: int) -> None:
+    """Nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,3 @@ class Finding:
 
         text = (directory / "finding.json").read_text(encoding="utf-8")
         return cls(**json.loads(text, object_hook=numbered))
-
-
-def spread(values: Sequence[float], digits: int = 3) -> str:
-    """The mean of all seeds, and how far they lie from it: the standard deviation, where there are several."""
-    told = f"{mean(values):.{digits}f}"
-    return f"{told} ± {pstdev(values):.{digits}f}" if len(values) > 1 else told

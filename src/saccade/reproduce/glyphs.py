@@ -1,14 +1,14 @@
 """Self-attention lets a place of a feature map see beyond its receptive field (Zhang et al. 2019, §3)."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from saccade.reproduce import taught
-from saccade.reproduce.finding import Advanced, Finding
-from saccade.search.settings import SearchSettings
-from saccade.tasks.glyphs.model_settings import FeatureMapSettings
-from saccade.tasks.glyphs.settings import GlyphsSettings
-from saccade.tasks.glyphs.task import GlyphsLesson
+from saccade.reproduce.contest import Contestant, compare, evaluate
+from saccade.reproduce.figures import average, contestants_table, plot_bars
+from saccade.reproduce.finding import Advanced, Finding, silent
+from saccade.tasks.glyphs.settings import FeatureMapSettings, GlyphsSettings
+from saccade.tasks.glyphs.task import GlyphsTask
 
 CLAIM = (
     "Convolutions see a neighbourhood; self-attention over the feature map lets details depend on cues from everywhere "
@@ -21,32 +21,27 @@ RULE = (
 )
 UPDATES, QUICK, RATE = 3000, 300, 0.005
 TASK = GlyphsSettings()
-CONTESTANTS = {
+MODELS = {
     "self-attention": FeatureMapSettings(),
     "none": FeatureMapSettings(attends=False),
     "none, six wide layers": FeatureMapSettings(attends=False, layers=6, kernel=3),
 }
+CONTESTANTS = {name: Contestant(partial(GlyphsTask, TASK, model), RATE) for name, model in MODELS.items()}
 
 
-def run(
-    *, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = lambda name, done, of: None
-) -> Finding:
-    """Train every contestant for so many updates of 64 images."""
-    lessons = {
-        name: lambda seed, model=model: GlyphsLesson(TASK, model, SearchSettings(), seed)
-        for name, model in CONTESTANTS.items()
-    }
-    figures = taught.compare(lessons, updates, RATE, seeds, advanced)
-    attending, local = (taught.accuracy(figures, name) for name in list(CONTESTANTS)[:2])
+def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
+    """Train every contestant on so many batches of 64 images."""
+    figures = compare(CONTESTANTS, evaluate, updates, seeds, advanced)
+    attending, local = (average(figures, name, "accuracy") for name in list(CONTESTANTS)[:2])
     holds = attending >= 0.8 and local <= 0.25
     return Finding(CLAIM, RULE, holds, {"updates": updates, "batch": TASK.batch, "seeds": list(seeds)}, figures)
 
 
 def table(finding: Finding) -> str:
     """The figures in Markdown."""
-    return taught.table(finding.figures)
+    return contestants_table(finding.figures, "accuracy")
 
 
 def plot(finding: Finding, path: Path) -> None:
     """Accuracy, a bar for each contestant."""
-    taught.plot(finding.figures, "Naming a glyph from afar", 1 / TASK.num_glyphs, path)
+    plot_bars(finding.figures, ["accuracy"], path, "Naming a glyph from afar", chance=1 / TASK.num_glyphs)

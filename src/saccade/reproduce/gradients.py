@@ -1,7 +1,7 @@
 """Gradients vanish or explode over time (Pascanu et al. 2013, §2), and gates that stay open carry them."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -12,7 +12,18 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, one_hot
 from torch.nn.utils import clip_grad_norm_
 
-from saccade.reproduce.finding import Advanced, Finding, spread
+from saccade.reproduce.figures import (
+    COSTS,
+    Figures,
+    average,
+    costs,
+    draw_lines,
+    markdown,
+    plotted,
+    spread,
+    values,
+)
+from saccade.reproduce.finding import Advanced, Finding, silent
 
 CLAIM = (
     "Through a recurrent network, gradients vanish or explode with the number of steps; scaling down those that are "
@@ -39,7 +50,7 @@ STEEP = ("large weights, clipped", "large weights, not clipped")
 
 
 @dataclass(frozen=True, slots=True)
-class Contestant:
+class Recurrence:
     """A recurrent layer, and how its first parameters differ from torch's usual ones."""
 
     layer: Callable[..., nn.RNNBase]
@@ -60,34 +71,32 @@ class Contestant:
         return layer
 
 
-CONTESTANTS = {
-    "Elman RNN": Contestant(nn.RNN),
-    "Elman RNN, large weights": Contestant(nn.RNN, times=LARGE),
-    "GRU": Contestant(nn.GRU),
-    "LSTM": Contestant(nn.LSTM),
-    "LSTM, open": Contestant(nn.LSTM, forget=OPEN),
+LAYERS = {
+    "Elman RNN": Recurrence(nn.RNN),
+    "Elman RNN, large weights": Recurrence(nn.RNN, times=LARGE),
+    "GRU": Recurrence(nn.GRU),
+    "LSTM": Recurrence(nn.LSTM),
+    "LSTM, open": Recurrence(nn.LSTM, forget=OPEN),
 }
 
 
-def run(
-    *, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = lambda name, done, of: None
-) -> Finding:
-    """Measure every contestant's gradient before training, then teach it to recall over every lag."""
+def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
+    """Measure every layer's gradient before training, then teach it to recall over every lag."""
     figures: dict[str, Any] = {}
-    for name, contestant in CONTESTANTS.items():
+    for name, recurrence in LAYERS.items():
         runs = []
         for seed in seeds:
-            norms = gradient_norms(_built(contestant, seed), max(MEASURED), seed)
-            began = time.process_time()
-            accuracy = {
-                lag: recall(contestant, lag, updates, seed, lambda done, name=name: advanced(name, done, updates))  # type: ignore[misc]
-                for lag in LAGS
-            }
+            norms, began = gradient_norms(_build(recurrence, seed), max(MEASURED), seed), time.process_time()
+
+            def tell(update: int, name: str = name) -> None:
+                advanced(name, update, updates)
+
+            accuracy = {lag: recall(recurrence, lag, updates, seed, tell) for lag in LAGS}
             seconds = round(time.process_time() - began, 1)
             gradient = {lag: norms[lag] for lag in MEASURED}
             runs.append({"seed": seed, "cpu_seconds": seconds, "gradient": gradient, "accuracy": accuracy})
-        parameters = sum(each.numel() for each in _built(contestant, seed).parameters())
-        figures[name] = {"parameters": parameters, "runs": runs}
+        parameters = sum(parameter.numel() for parameter in _build(recurrence, seed).parameters())
+        figures[name] = {"parameters": parameters, "updates": updates, "runs": runs}
     for name in STEEP:
         runs = [{"seed": seed, "loss": last_loss(updates, seed, clips=name == STEEP[0])} for seed in seeds]
         figures[name] = {"runs": runs}
@@ -102,54 +111,68 @@ def gradient_norms(layer: nn.RNNBase, longest: int, seed: int) -> list[float]:
     states, _ = layer(inputs)
     (states[-1] * torch.randn(states[-1].shape, generator=random)).sum().backward()
     assert inputs.grad is not None
-    return [float(each) for each in inputs.grad.norm(dim=-1).mean(dim=1).flip(0)]
+    return [float(norm) for norm in inputs.grad.norm(dim=-1).mean(dim=1).flip(0)]
 
 
 def recall(
-    contestant: Contestant, lag: int, updates: int, seed: int, advanced: Callable[[int], None] = lambda _: None
+    recurrence: Recurrence, lag: int, updates: int, seed: int, advanced: Callable[[int], None] = lambda update: None
 ) -> float:
-    """Learn to say what stood `lag` steps ago, by Adam with clipping, and tell the accuracy on new sequences."""
-    layer = _built(contestant, seed)
-    output = nn.Linear(layer.hidden_size, NUM_SYMBOLS)
-    parameters = [*layer.parameters(), *output.parameters()]
-    optimizer = torch.optim.Adam(parameters, lr=0.003, fused=True)
-    random = torch.Generator().manual_seed(seed)
-    for update in range(1, updates + 1):
-        inputs, first = _sequences(random, lag)
-        optimizer.zero_grad()
-        cross_entropy(output(layer(inputs)[0][-1]), first).backward()  # type: ignore[no-untyped-call]
-        clip_grad_norm_(parameters, 1.0)
-        optimizer.step()
-        advanced(update)
+    """Learn to say what stood `lag` steps ago, by Adam with clipping; the accuracy on new sequences."""
+    model, random = _Recalling(_build(recurrence, seed)), torch.Generator().manual_seed(seed)
+    _train(model, torch.optim.Adam(model.parameters(), lr=0.003, fused=True), random, lag, updates, advanced)
     with torch.inference_mode():
         inputs, first = _sequences(random, lag, NUM_TESTED)
-        said = output(layer(inputs)[0][-1]).argmax(dim=-1)
-    return float((said == first).float().mean())
+        return float((model(inputs).argmax(dim=-1) == first).float().mean())
 
 
 def last_loss(updates: int, seed: int, *, clips: bool) -> float:
     """Of an RNN with large weights after plain gradient descent over the shortest lag; the mean of the last tenth."""
-    layer = _built(CONTESTANTS["Elman RNN, large weights"], seed)
-    output = nn.Linear(layer.hidden_size, NUM_SYMBOLS)
-    parameters = [*layer.parameters(), *output.parameters()]
-    optimizer = torch.optim.SGD(parameters, lr=0.5)
-    random = torch.Generator().manual_seed(seed)
-    losses = []
-    for _ in range(updates):
-        inputs, first = _sequences(random, LAGS[0])
-        loss = cross_entropy(output(layer(inputs)[0][-1]), first)
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        if clips:
-            clip_grad_norm_(parameters, 1.0)
-        optimizer.step()
-        losses.append(loss.item())
+    model = _Recalling(_build(LAYERS["Elman RNN, large weights"], seed))
+    optimizer, random = torch.optim.SGD(model.parameters(), lr=0.5), torch.Generator().manual_seed(seed)
+    losses = _train(model, optimizer, random, LAGS[0], updates, clips=clips)
     return mean(losses[-max(1, updates // 10) :])
 
 
-def _built(contestant: Contestant, seed: int) -> nn.RNNBase:
+class _Recalling(nn.Module):
+    """A recurrent layer, and a linear one that names a symbol after the last step."""
+
+    def __init__(self, layer: nn.RNNBase) -> None:
+        super().__init__()
+        self.layer, self.output = layer, nn.Linear(layer.hidden_size, NUM_SYMBOLS)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        logits: Tensor = self.output(self.layer(inputs)[0][-1])
+        return logits
+
+
+def _train(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    random: torch.Generator,
+    lag: int,
+    updates: int,
+    advanced: Callable[[int], None] = lambda update: None,
+    *,
+    clips: bool = True,
+) -> list[float]:
+    """The loss of each update. A loop of its own, as clipping and plain descent are what is looked at."""
+    losses = []
+    for update in range(1, updates + 1):
+        inputs, first = _sequences(random, lag)
+        loss = cross_entropy(model(inputs), first)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        if clips:
+            clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        losses.append(loss.item())
+        advanced(update)
+    return losses
+
+
+def _build(recurrence: Recurrence, seed: int) -> nn.RNNBase:
     torch.manual_seed(seed)
-    return contestant.build(D_INPUT, D_STATE)
+    return recurrence.build(D_INPUT, D_STATE)
 
 
 def _sequences(random: torch.Generator, lag: int, count: int = BATCH) -> tuple[Tensor, Tensor]:
@@ -160,52 +183,34 @@ def _sequences(random: torch.Generator, lag: int, count: int = BATCH) -> tuple[T
     return inputs, symbols[0]
 
 
-def _mean(figures: Mapping[str, Any], name: str, what: str, lag: int) -> float:
-    return mean(_values(figures, name, what, lag))
-
-
-def _values(figures: Mapping[str, Any], name: str, what: str, lag: int) -> list[float]:
-    return [run[what][lag] for run in figures[name]["runs"]]
-
-
-def _loss(figures: Mapping[str, Any], name: str) -> float:
-    return float(mean(run["loss"] for run in figures[name]["runs"]))
-
-
-def _holds(figures: Mapping[str, Any]) -> bool:
-    kept = {name: _mean(figures, name, "gradient", 40) / _mean(figures, name, "gradient", 1) for name in CONTESTANTS}
-    recalled = {name: _mean(figures, name, "accuracy", LAGS[-1]) for name in CONTESTANTS}
+def _holds(figures: Figures) -> bool:
+    kept = {name: average(figures, name, "gradient", 40) / average(figures, name, "gradient", 1) for name in LAYERS}
+    recalled = {name: average(figures, name, "accuracy", LAGS[-1]) for name in LAYERS}
     flows = kept["Elman RNN"] <= 0.001 and kept["Elman RNN, large weights"] >= 1000 and kept["LSTM, open"] > 0.1
     learned = recalled["LSTM, open"] >= 0.9 and recalled["Elman RNN"] <= 0.5
-    return flows and learned and _loss(figures, STEEP[0]) < 0.1 and _loss(figures, STEEP[1]) > 1
+    clipped, plain = (average(figures, name, "loss") for name in STEEP)
+    return flows and learned and clipped < 0.1 and plain > 1
 
 
 def table(finding: Finding) -> str:
     """The figures in Markdown."""
-    found = finding.figures
+    found, rows = finding.figures, []
+    for name in LAYERS:
+        gradients = [f"{average(found, name, 'gradient', lag):.1e}" for lag in MEASURED]
+        accuracies = [spread(values(found, name, "accuracy", lag)) for lag in LAGS]
+        rows.append([name, *gradients, *accuracies, *costs(found, name)])
     heads = [f"gradient at lag {lag}" for lag in MEASURED] + [f"accuracy after {lag}" for lag in LAGS]
-    heads += ["parameters", "CPU seconds"]
-    lines = [f"| | {' | '.join(heads)} |", "|---" * (1 + len(heads)) + "|"]
-    for name in CONTESTANTS:
-        cells = [f"{_mean(found, name, 'gradient', lag):.1e}" for lag in MEASURED]
-        cells += [spread(_values(found, name, "accuracy", lag)) for lag in LAGS]
-        cells += [f"{found[name]['parameters']:,}", f"{mean(run['cpu_seconds'] for run in found[name]['runs']):.0f}"]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    lines += ["", "| plain gradient descent | last loss |", "|---|---|"]
-    return "\n".join([*lines, *(f"| {name} | {_loss(found, name):.2f} |" for name in STEEP)])
+    losses = [[name, f"{average(found, name, 'loss'):.2f}"] for name in STEEP]
+    return markdown(["", *heads, *COSTS], rows) + "\n\n" + markdown(["plain gradient descent", "last loss"], losses)
 
 
 def plot(finding: Finding, path: Path) -> None:
     """Gradient and accuracy against lag."""
-    from matplotlib.figure import Figure  # not pyplot: no window, and no state of the process
-
-    figure = Figure(figsize=(8.4, 3.4), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    for name, style in zip(CONTESTANTS, ("s-", "x-", "^--", "v--", "o-"), strict=True):
-        left.plot(MEASURED, [_mean(finding.figures, name, "gradient", lag) for lag in MEASURED], style, label=name)
-        right.plot(LAGS, [_mean(finding.figures, name, "accuracy", lag) for lag in LAGS], style)
-    left.set(yscale="log", xlabel="steps ago", ylabel="gradient before training")
-    left.legend(frameon=False, fontsize=7)
-    right.axhline(1 / NUM_SYMBOLS, color="0.4", linestyle=":")
-    right.set(xlabel="steps of noise", ylabel="accuracy of recall", ylim=(0, 1.03))
-    figure.savefig(path, dpi=150)
+    with plotted(path, 8.4, 3.4) as figure:
+        left, right = figure.subplots(1, 2)
+        draw_lines(left, finding.figures, LAYERS, "gradient", MEASURED)
+        draw_lines(right, finding.figures, LAYERS, "accuracy", LAGS)
+        left.set(yscale="log", xlabel="steps ago", ylabel="gradient before training")
+        left.legend(frameon=False, fontsize=7)
+        right.axhline(1 / NUM_SYMBOLS, color="0.4", linestyle=":")
+        right.set(xlabel="steps of noise", ylabel="accuracy of recall", ylim=(0, 1.03))

@@ -1,14 +1,14 @@
 """Attention over words and sentences beats averages of them (Yang et al. 2016, Table 2), on generated documents."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from saccade.reproduce import taught
-from saccade.reproduce.finding import Advanced, Finding
-from saccade.search.settings import SearchSettings
-from saccade.tasks.documents.model_settings import HierarchicalSettings
-from saccade.tasks.documents.settings import DocumentsSettings
-from saccade.tasks.documents.task import DocumentsLesson
+from saccade.reproduce.contest import Contestant, compare, evaluate
+from saccade.reproduce.figures import average, contestants_table, plot_bars
+from saccade.reproduce.finding import Advanced, Finding, silent
+from saccade.tasks.documents.settings import DocumentsSettings, HierarchicalSettings
+from saccade.tasks.documents.task import DocumentsTask
 
 CLAIM = (
     "A hierarchy of words and sentences that are pooled by attention classifies documents better than one that is "
@@ -20,32 +20,27 @@ RULE = (
 )
 UPDATES, QUICK, RATE = 600, 60, 0.003
 TASK = DocumentsSettings(min_sentences=10, max_sentences=30, num_words=10, num_classes=6)
-CONTESTANTS = {
+MODELS = {
     "hierarchical attention": HierarchicalSettings(pooling="attention", d_model=48),
     "hierarchical averages": HierarchicalSettings(pooling="average", d_model=48),
     "flat attention": HierarchicalSettings(pooling="flat", d_model=48),
 }
+CONTESTANTS = {name: Contestant(partial(DocumentsTask, TASK, model), RATE) for name, model in MODELS.items()}
 
 
-def run(
-    *, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = lambda name, done, of: None
-) -> Finding:
-    """Train every contestant for so many updates of 32 documents."""
-    lessons = {
-        name: lambda seed, model=model: DocumentsLesson(TASK, model, SearchSettings(), seed)
-        for name, model in CONTESTANTS.items()
-    }
-    figures = taught.compare(lessons, updates, RATE, seeds, advanced)
-    attending, averaging = (taught.accuracy(figures, name) for name in list(CONTESTANTS)[:2])
+def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
+    """Train every contestant on so many batches of 32 documents."""
+    figures = compare(CONTESTANTS, evaluate, updates, seeds, advanced)
+    attending, averaging = (average(figures, name, "accuracy") for name in list(CONTESTANTS)[:2])
     holds = attending >= 0.9 and attending >= averaging + 0.05
     return Finding(CLAIM, RULE, holds, {"updates": updates, "batch": TASK.batch, "seeds": list(seeds)}, figures)
 
 
 def table(finding: Finding) -> str:
     """The figures in Markdown."""
-    return taught.table(finding.figures)
+    return contestants_table(finding.figures, "accuracy")
 
 
 def plot(finding: Finding, path: Path) -> None:
     """Accuracy, a bar for each contestant."""
-    taught.plot(finding.figures, "Documents named by one word", 1 / TASK.num_classes, path)
+    plot_bars(finding.figures, ["accuracy"], path, "Documents named by one word", chance=1 / TASK.num_classes)

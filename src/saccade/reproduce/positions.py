@@ -1,15 +1,15 @@
 """PE(pos + k) is a linear function of PE(pos), the same for every pos (Vaswani et al. 2017, §3.5)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from saccade.nn.positions import sinusoids
-from saccade.reproduce.finding import Advanced, Finding
+from saccade.reproduce.figures import average, draw_lines, markdown, plotted
+from saccade.reproduce.finding import Advanced, Finding, silent
 
 CLAIM = "For any fixed offset k, PE(pos + k) is a linear function of PE(pos) (Vaswani et al. 2017, §3.5)."
 RULE = (
@@ -23,9 +23,7 @@ UPDATES, QUICK = 7, 3
 D_MODEL, FITTED, TESTED = 32, 200, 400
 
 
-def run(
-    *, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = lambda name, done, of: None
-) -> Finding:
+def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
     """Find a map for every offset, and try it on positions that it was not made for."""
     offsets = [2**power for power in range(updates)]
     length = TESTED + offsets[-1]
@@ -40,10 +38,9 @@ def run(
             maps = {k: turned(k) if name == "sinusoids" else fitted(vectors, k) for k in offsets}
             errors = {k: error(vectors, k, linear) for k, linear in maps.items()}
             figures[name]["runs"].append({"seed": seed, "error": errors})
-    worst = {name: max(_mean(figures, name, k) for k in offsets) for name in figures}
-    least = min(_mean(figures, "random", k) for k in offsets)
+    turning, guessing = ([average(figures, name, "error", k) for k in offsets] for name in figures)
     settings = {"d_model": D_MODEL, "offsets": offsets, "seeds": list(seeds)}
-    return Finding(CLAIM, RULE, worst["sinusoids"] <= 0.0001 and least >= 0.5, settings, figures)
+    return Finding(CLAIM, RULE, max(turning) <= 0.0001 and min(guessing) >= 0.5, settings, figures)
 
 
 def turned(offset: int) -> Tensor:
@@ -65,29 +62,22 @@ def error(vectors: Tensor, offset: int, linear: Tensor) -> float:
     return float((vectors[FITTED:TESTED] @ linear - wanted).norm() / wanted.norm())
 
 
-def _mean(figures: Mapping[str, Any], name: str, offset: int) -> float:
-    return float(mean(run["error"][offset] for run in figures[name]["runs"]))
-
-
 def table(finding: Finding) -> str:
     """The figures in Markdown."""
-    lines = ["| k | relative error, sinusoids | random vectors |", "|---|---|---|"]
-    for offset in finding.settings["offsets"]:
-        lines.append(
-            f"| {offset} | {_mean(finding.figures, 'sinusoids', offset):.1e} | "
-            f"{_mean(finding.figures, 'random', offset):.2f} |"
-        )
-    return "\n".join(lines)
+    found = finding.figures
+    rows = [
+        [k, f"{average(found, 'sinusoids', 'error', k):.1e}", f"{average(found, 'random', 'error', k):.2f}"]
+        for k in finding.settings["offsets"]
+    ]
+    return markdown(["k", "relative error, sinusoids", "random vectors"], rows)
 
 
 def plot(finding: Finding, path: Path) -> None:
     """Error against offset."""
-    from matplotlib.figure import Figure  # not pyplot: no window, and no state of the process
-
-    figure = Figure(figsize=(5.4, 3.2), layout="constrained")
-    axes, offsets = figure.subplots(), finding.settings["offsets"]
-    for name, style in (("sinusoids", "o-"), ("random", "s-")):
-        axes.plot(offsets, [_mean(finding.figures, name, offset) for offset in offsets], style, label=name)
-    axes.set(xscale="log", yscale="log", xlabel="offset k", ylabel="relative error", title="PE(pos + k) from PE(pos)")
-    axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+    with plotted(path, 5.4, 3.2) as figure:
+        axes = figure.subplots()
+        draw_lines(axes, finding.figures, finding.figures, "error", finding.settings["offsets"])
+        axes.set(
+            xscale="log", yscale="log", xlabel="offset k", ylabel="relative error", title="PE(pos + k) from PE(pos)"
+        )
+        axes.legend(frameon=False)

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from saccade.reproduce.finding import Advanced, Finding
+from saccade.reproduce.figures import Figures, average, draw_lines, markdown, plotted
+from saccade.reproduce.finding import Advanced, Finding, silent
 
 CLAIM = (
     "For large d_k, inner products grow large and push the softmax into regions with extremely small gradients; "
@@ -23,12 +23,10 @@ UPDATES, QUICK = 100, 20
 """How many queries are drawn for each size."""
 SIZES = (4, 16, 64, 256, 1024, 4096, 16384)
 NUM_KEYS = 32
-KINDS = ("plain", "scaled")
+KINDS, MEASURES = ("plain", "scaled"), ("largest weight", "gradient")
 
 
-def run(
-    *, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = lambda name, done, of: None
-) -> Finding:
+def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
     """Draw queries and keys of every size, and look at what the softmax makes of their products."""
     figures: dict[str, Any] = {kind: {"runs": []} for kind in KINDS}
     for seed in seeds:
@@ -56,41 +54,29 @@ def _looked_at(scores: Mapping[int, Tensor]) -> dict[str, dict[int, float]]:
     }
 
 
-def _mean(figures: Mapping[str, Any], kind: str, what: str, size: int) -> float:
-    return float(mean(run[what][size] for run in figures[kind]["runs"]))
-
-
-def _holds(figures: Mapping[str, Any]) -> bool:
-    plain_weight, plain_gradient = (_mean(figures, "plain", what, SIZES[-1]) for what in ("largest weight", "gradient"))
-    saturates = plain_weight > 0.9 and plain_gradient < 0.1 * _mean(figures, "plain", "gradient", SIZES[0])
+def _holds(figures: Figures) -> bool:
+    smallest, largest = SIZES[0], SIZES[-1]
+    plain_weight, plain_gradient = (average(figures, "plain", what, largest) for what in MEASURES)
+    saturates = plain_weight > 0.9 and plain_gradient < 0.1 * average(figures, "plain", "gradient", smallest)
     ratios = [
-        _mean(figures, "scaled", what, SIZES[-1]) / _mean(figures, "scaled", what, SIZES[0])
-        for what in ("largest weight", "gradient")
+        average(figures, "scaled", what, largest) / average(figures, "scaled", what, smallest) for what in MEASURES
     ]
     return saturates and all(1 / 1.5 < ratio < 1.5 for ratio in ratios)
 
 
 def table(finding: Finding) -> str:
     """The figures in Markdown."""
-    lines = ["| d_k | largest weight, plain | scaled | gradient, plain | scaled |", "|---|---|---|---|---|"]
-    for size in SIZES:
-        cells = [
-            f"{_mean(finding.figures, kind, what, size):.3f}"
-            for what in ("largest weight", "gradient")
-            for kind in KINDS
-        ]
-        lines.append(f"| {size} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    rows = [
+        [size, *(f"{average(finding.figures, kind, what, size):.3f}" for what in MEASURES for kind in KINDS)]
+        for size in SIZES
+    ]
+    return markdown(["d_k", "largest weight, plain", "scaled", "gradient, plain", "scaled"], rows)
 
 
 def plot(finding: Finding, path: Path) -> None:
     """Largest weight and gradient against d_k."""
-    from matplotlib.figure import Figure  # not pyplot: no window, and no state of the process
-
-    figure = Figure(figsize=(7.2, 3.2), layout="constrained")
-    for axes, what in zip(figure.subplots(1, 2), ("largest weight", "gradient"), strict=True):
-        for kind, style in zip(KINDS, ("s-", "o-"), strict=True):
-            axes.plot(SIZES, [_mean(finding.figures, kind, what, size) for size in SIZES], style, label=kind)
-        axes.set(xscale="log", xlabel="d_k", title=what)
-        axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+    with plotted(path, 7.2, 3.2) as figure:
+        for axes, what in zip(figure.subplots(1, 2), MEASURES, strict=True):
+            draw_lines(axes, finding.figures, KINDS, what, SIZES)
+            axes.set(xscale="log", xlabel="d_k")
+            axes.legend(frameon=False)

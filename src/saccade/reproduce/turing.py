@@ -2,14 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-from statistics import mean
-from typing import Any
 
-from saccade.reproduce.episodes import Contestant, learn, measure, over_seeds, told
-from saccade.reproduce.finding import Advanced, Finding
-from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
-from saccade.tasks.memory.settings import CopySettings
+import numpy as np
+from torch import nn
+
+from saccade.reproduce.contest import Contestant, compare
+from saccade.reproduce.figures import draw_lines, plotted, shade, sizes_table, spread, values
+from saccade.reproduce.finding import Advanced, Finding, silent
+from saccade.tasks.generated import TEST
+from saccade.tasks.memory import episodes
+from saccade.tasks.memory.loss import figures
+from saccade.tasks.memory.settings import CopySettings, EpisodesSettings, LstmSettings, TuringSettings
+from saccade.tasks.memory.task import MemoryTask
 
 CLAIM = (
     "A Neural Turing Machine that has learned to copy goes on to copy sequences longer than any it was trained on, "
@@ -22,71 +28,71 @@ RULE = (
 UPDATES, QUICK = 1000, 20
 TASK = CopySettings(bits=4, longest=8, batch=16)
 LENGTHS = (4, 8, 12, 16, 20, 24)
-JUDGED = 16
+JUDGED, NUM_TESTED = 16, 200
+CLIP = 5.0
+MEASURES = ("bits per sequence", "exact match")
 MACHINE = TuringSettings(d_controller=64, rows=32, d_row=8)
+
+
+def _contestant(model: TuringSettings | LstmSettings, rate: float = 0.005, times: int = 1) -> Contestant:
+    return Contestant(partial(MemoryTask, TASK, model), rate, times, CLIP)
+
+
 CONTESTANTS = {
-    "machine": Contestant(MACHINE, rate=0.005),
-    "LSTM": Contestant(LstmSettings(layers=3, d_model=128), rate=0.003, times=4),
-    "no shift": Contestant(replace(MACHINE, reach=0), rate=0.005),
-    "no sharpening": Contestant(replace(MACHINE, sharpens=False), rate=0.005),
-    "no interpolation": Contestant(replace(MACHINE, interpolates=False), rate=0.005),
+    "machine": _contestant(MACHINE),
+    "LSTM": _contestant(LstmSettings(layers=3, d_model=128), rate=0.003, times=4),
+    "no shift": _contestant(replace(MACHINE, reach=0)),
+    "no sharpening": _contestant(replace(MACHINE, sharpens=False)),
+    "no interpolation": _contestant(replace(MACHINE, interpolates=False)),
 }
 
 
-def run(
-    *, updates: int = UPDATES, seeds: Sequence[int] = (1, 2, 3), advanced: Advanced = lambda name, done, of: None
-) -> Finding:
+def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1, 2, 3), advanced: Advanced = silent) -> Finding:
     """Train every contestant for so many updates, or its multiple of them, and test it on new sequences."""
-    figures: dict[str, Any] = {}
-    for name, contestant in CONTESTANTS.items():
-        total = updates * contestant.times
-        figures[name] = []
-        for seed in seeds:
-            model, story = learn(
-                contestant,
-                TASK,
-                updates=total,
-                seed=seed,
-                advanced=lambda done, name=name, total=total: advanced(name, done, total),  # type: ignore[misc]
-            )
-            at = {length: measure(model, replace(TASK, shortest=length, longest=length), seed) for length in LENGTHS}
-            figures[name].append(story | {"at": at})
+    sizes = {length: replace(TASK, shortest=length, longest=length) for length in LENGTHS}
+    found = compare(CONTESTANTS, partial(measure, sizes), updates, seeds, advanced)
     holds = (
-        min(over_seeds(figures["machine"], JUDGED, "exact match")) >= 0.95
-        and max(over_seeds(figures["LSTM"], JUDGED, "exact match")) <= 0.05
+        min(values(found, "machine", "exact match", JUDGED)) >= 0.95
+        and max(values(found, "LSTM", "exact match", JUDGED)) <= 0.05
     )
-    settings = {"task": asdict(TASK), "updates": updates, "seeds": list(seeds)}
-    return Finding(CLAIM, RULE, holds, settings, figures)
+    return Finding(CLAIM, RULE, holds, {"task": asdict(TASK), "updates": updates, "seeds": list(seeds)}, found)
+
+
+def measure(sizes: Mapping[int, EpisodesSettings], task: MemoryTask, model: nn.Module) -> dict[str, dict[int, float]]:
+    """Bits per sequence and exact match on new episodes of each size."""
+    found = {
+        size: figures(model, episodes.draw(np.random.default_rng((task.seed, TEST)), own, NUM_TESTED))
+        for size, own in sizes.items()
+    }
+    return {what: {size: numbers[what] for size, numbers in found.items()} for what in MEASURES}
 
 
 def table(finding: Finding) -> str:
     """Bits per sequence, and in brackets the share of exact ones, in Markdown."""
-    return rows(finding, "length", LENGTHS)
+    return bits_table(finding, "length", LENGTHS)
 
 
-def rows(finding: Finding, size: str, sizes: Sequence[int]) -> str:
-    """A line for each size, then those of costs; a column for each contestant."""
-    found: Mapping[str, Any] = finding.figures
-    lines = [f"| {size} | {' | '.join(found)} |", "|---" * (1 + len(found)) + "|"]
-    lines += [f"| {each} | {' | '.join(told(runs, each) for runs in found.values())} |" for each in sizes]
-    for cost, called in {"parameters": "parameters", "updates": "updates", "seconds": "CPU seconds"}.items():
-        means = [f"{mean(run[cost] for run in runs):,.0f}" for runs in found.values()]
-        lines.append(f"| {called} | {' | '.join(means)} |")
-    return "\n".join(lines)
+def bits_table(finding: Finding, size: str, sizes: Sequence[int]) -> str:
+    """A line for each size, a column for each contestant."""
+
+    def cell(name: str, size: int) -> str:
+        bits, exact = (spread(values(finding.figures, name, what, size), 2) for what in MEASURES)
+        return f"{bits} ({exact})"
+
+    cells = {size: [cell(name, size) for name in finding.figures] for size in sizes}
+    return sizes_table(finding.figures, size, cells)
 
 
 def plot(finding: Finding, path: Path) -> None:
     """Exact match by length, a line for each contestant."""
-    from matplotlib.figure import Figure  # not pyplot: no window, and no state of the process
+    plot_sizes(finding, "exact match", "vectors to copy", LENGTHS, TASK.longest, path)
 
-    figure = Figure(figsize=(6, 3.6), layout="constrained")
-    axes = figure.subplots()
-    axes.axvspan(TASK.longest, max(LENGTHS), color="0.94", zorder=0)
-    axes.text(TASK.longest + 0.3, 1.03, "longer than any in training", fontsize=8, color="0.4")
-    for (name, runs), style in zip(finding.figures.items(), ("o-", "s-", "^--", "v--", "d--"), strict=True):
-        shares = [mean(over_seeds(runs, length, "exact match")) for length in LENGTHS]
-        axes.plot(LENGTHS, shares, style, markersize=5, label=name)
-    axes.set(xlabel="vectors to copy", ylabel="exact match", ylim=(-0.03, 1.1), title="Copying")
-    axes.set_xticks(LENGTHS)
-    axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+
+def plot_sizes(finding: Finding, what: str, size: str, sizes: Sequence[int], largest: int, path: Path) -> None:
+    """A measure by size, a line for each contestant."""
+    with plotted(path, 6, 3.6) as figure:
+        axes = figure.subplots()
+        shade(axes, sizes, largest)
+        draw_lines(axes, finding.figures, finding.figures, what, sizes)
+        axes.set(xlabel=size, xticks=sizes)
+        axes.legend(frameon=False)

@@ -12,9 +12,11 @@ import numpy as np
 from torch import Tensor, nn
 
 from saccade import settings
+from saccade.data.batch import OnDevice
 from saccade.data.loader import Loaded, Targets
 from saccade.data.sampler import Position
 from saccade.directory import Description, save
+from saccade.errors import DataError
 from saccade.nn.mode import evaluating
 from saccade.recipe import HasKind
 from saccade.search.settings import SearchSettings
@@ -25,6 +27,8 @@ from saccade.training.task import Parameters, Validation
 
 TRAIN, VALID, TEST = range(3)
 """Streams of random numbers that never meet."""
+HELD_OUT_SEED = 1
+"""Of what models are validated, tested and shown on: the same whatever `training.seed` is, also for a loaded model."""
 
 
 @runtime_checkable  # so that the shape checks of the tests can look at it
@@ -99,10 +103,8 @@ class GeneratedTask(ABC, Generic[TaskSettings, ModelSettings, Drawn]):
 
     def evaluate(self, model: nn.Module) -> Mapping[str, float]:
         """The figures of a finished model, on data that was used neither for training nor for choosing it."""
-        batches = list(self.fixed(TEST, self.num_test))
-        with evaluating(model):
-            loss = self._loss(model, batches)
-            return {"loss": loss, self.measure: float(np.mean([self.quality(model, batch) for batch in batches]))}
+        loss, quality = self._figures(model, list(self.fixed(TEST, self.num_test)))
+        return {"loss": loss, self.measure: quality}
 
     @property
     def digest(self) -> str:
@@ -134,6 +136,14 @@ class GeneratedTask(ABC, Generic[TaskSettings, ModelSettings, Drawn]):
         """The first batches of another stream, always the same."""
         return (self._batch(stream, index) for index in range(number))
 
+    def random(self, stream: int, number: int = 0) -> np.random.Generator:
+        """The random numbers of a batch."""
+        return np.random.default_rng((self.seed if stream == TRAIN else HELD_OUT_SEED, stream, number))
+
+    def example(self, number: int = 0) -> Drawn:
+        """A batch of one example to be shown."""
+        return self.draw(self.random(TEST, number), 1)
+
     def place(self, row: int) -> str:
         """Which batch."""
         return f"batch {row}"
@@ -141,14 +151,10 @@ class GeneratedTask(ABC, Generic[TaskSettings, ModelSettings, Drawn]):
     def validate(self, model: nn.Module, update: int) -> Validation:
         """Loss and quality on the first batches of a stream that training never sees."""
         batches = list(self.fixed(VALID, self.num_valid))
+        loss, quality = self._figures(model, batches)
         with evaluating(model):
-            return Validation(
-                update=update,
-                loss=self._loss(model, batches),
-                quality=float(np.mean([self.quality(model, batch) for batch in batches])),
-                sample=self.sample(model, batches[update % len(batches)]),
-                measure=self.measure,
-            )
+            sample = self.sample(model, batches[update % len(batches)])
+        return Validation(update, loss, quality, sample, self.measure)
 
     def save(self, path: Path, parameters: Parameters, story: str) -> None:
         """Write the model directory."""
@@ -157,14 +163,60 @@ class GeneratedTask(ABC, Generic[TaskSettings, ModelSettings, Drawn]):
         save(path, description, None, parameters, card)
 
     def _batch(self, stream: int, number: int) -> Drawn:
-        return self.draw(np.random.default_rng((self.seed, stream, number)), self.task.batch)
+        return self.draw(self.random(stream, number), self.task.batch)
 
-    def _loss(self, model: nn.Module, batches: list[Drawn]) -> float:
+    def _figures(self, model: nn.Module, batches: list[Drawn]) -> tuple[float, float]:
+        """Loss per target, and quality."""
         learner = self.learner(model)
-        reported = sum(float(learner(batch)[1]) for batch in batches)
-        return reported / sum(batch.num_targets for batch in batches)
+        with evaluating(model):
+            reported = sum(float(learner(batch)[1]) for batch in batches)
+            quality = float(np.mean([self.quality(model, batch) for batch in batches]))
+        return reported / sum(batch.num_targets for batch in batches), quality
 
 
-def classification_loss(model: nn.Module, batch: Any) -> Tensor:
-    """The cross-entropy of a model that names one of several classes for each example, summed."""
-    return nn.functional.cross_entropy(model(batch), batch.label, reduction="sum")
+class Labelled(OnDevice):
+    """Examples with labels, one or several each."""
+
+    __slots__ = ()
+    label: Tensor
+
+    @property
+    def num_targets(self) -> int:
+        """How many labels there are."""
+        return self.label.numel()
+
+
+LabelledBatch = TypeVar("LabelledBatch", bound=Labelled)
+
+
+class ClassificationTask(GeneratedTask[TaskSettings, ModelSettings, LabelledBatch]):
+    """A model gives a logit to each class, for every label of an example."""
+
+    measure = "accuracy"
+
+    def logits(self, model: nn.Module, batch: LabelledBatch) -> Tensor:
+        """Those of each label, over the classes."""
+        logits: Tensor = model(batch)
+        return logits
+
+    def loss(self, model: nn.Module, batch: LabelledBatch) -> Tensor:
+        """The cross-entropy of all labels."""
+        logits = self.logits(model, batch).flatten(0, -2)
+        return nn.functional.cross_entropy(logits, batch.label.flatten(), reduction="sum")
+
+    def quality(self, model: nn.Module, batch: LabelledBatch) -> float:
+        """The share of labels that are named rightly."""
+        return float((self.logits(model, batch).argmax(dim=-1) == batch.label).double().mean())
+
+
+def need_no_text(text: str | None, kind: str) -> None:
+    """Refuse a text where only examples of the task can be shown."""
+    if text is not None:
+        raise DataError(f"A model of the task {kind} shows an example of its own, not {text!r}. Leave the text out.")
+
+
+def read_number(text: str | None) -> int:
+    """The number of an example that is asked for; the first unless one is."""
+    if text is not None and not (text.isascii() and text.isdecimal()):
+        raise DataError(f"A scene is chosen by its number, such as 7, not by {text!r}.")
+    return int(text or 0)

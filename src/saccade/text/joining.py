@@ -28,11 +28,7 @@ def has_spaces(language: str) -> bool:
 
 
 def join(words: Sequence[str], *, spaced: bool = True) -> Joined:
-    """Put words together with blanks, or without, as an unsegmented text is written.
-
-    Without, a blank still stands between two Latin words or numbers, and wherever characters would run together into
-    another one.
-    """
+    """Join words with blanks; without, only where two Latin words or numbers, or characters, would run together."""
     text, spans = "", []
     for word in map(normalize, words):
         glued = text + word

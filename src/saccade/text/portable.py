@@ -16,10 +16,7 @@ sentencepiece.set_min_log_level(3)
 
 
 def portable(model: bytes) -> bytes:
-    """A SentencePiece model of ours with `normalize` in it, so that texts need not be normalised before.
-
-    The same tokens come out, but for accents on one letter that stand in an unusual order and have no composed form.
-    """
+    """A model of ours with `normalize` in it; tokens differ only for accents in unusual order without composed form."""
     # Two messages of protocol buffers, one behind the other, are their union: here, a model and a normaliser.
     return model + _normalizer()
 

@@ -85,10 +85,7 @@ class Segmenter:
     longest: int
 
     def segment(self, texts: Sequence[str], split: Split, uncut: Collection[int] = ()) -> list[Segmentation]:
-        """`auto` cuts what is too long, `sentences` between all sentences, and `never` takes every text as it is.
-
-        The texts with these numbers are never cut.
-        """
+        """`auto` cuts what is too long, `sentences` between all sentences, `never` nothing; those in `uncut` stay."""
         segmentations = []
         for number, (text, ids) in enumerate(zip(texts, self.tokenizer.encode_many(texts), strict=True)):
             whole = Segmentation((Segment(Part(text, ""), ids),), len(ids))
@@ -165,10 +162,7 @@ class Segmenter:
         return self.tokenizer.encode_normalized([self.tokenizer.normalize(text) for text in texts], threads=1)
 
     def _packed(self, units: Sequence[Unit], room: int, extra: int) -> list[Part]:
-        """As few parts as have room for all units, one after another, and for some extra tokens each.
-
-        Without room, each unit is a part.
-        """
+        """As few parts as have room for all units and for some extra tokens each; without room, each unit is a part."""
         groups: list[list[Unit]] = []
         filled = 0
         for unit in units:
@@ -192,10 +186,7 @@ class Segmenter:
 
 
 def rejoin(parts: Iterable[Part], texts: Iterable[str], source_language: str, target_language: str) -> str:
-    """The translations of all parts as one text, with the white space of the source as the target's writing has it.
-
-    Line breaks and tabs stay. Between sentences, Chinese and Japanese have no blank, and other languages have one.
-    """
+    """The translations of all parts as one text, with line breaks, tabs and blanks as the target language has them."""
     is_closed = language_of(target_language) in _CLOSED
     joined, before, space = "", "", ""
     for part, text in zip(parts, texts, strict=True):

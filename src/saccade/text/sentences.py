@@ -5,7 +5,9 @@ in doubt, it does not cut: half a sentence is translated worse than two at once.
 """
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
+from importlib.resources import files
 from typing import NamedTuple
 
 from saccade.text.languages import language_of
@@ -37,29 +39,9 @@ _BREAK = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
 _OPENED = re.compile(f"[{_OPENING}]*")
 _LOOK_BACK = 24  # characters; no abbreviation is longer
 
-# Before a full stop that ends nothing, in small letters.
-_ABBREVIATIONS = {
-    "": "dr prof mr mrs ms st nr",
-    "en": "dr prof mr mrs ms messrs st mt sr jr vs gen col sgt capt lt maj rev hon gov sen rep pres inc ltd co corp "
-    "approx dept est jan feb mar apr jun jul aug sep sept oct nov dec",
-    "de": "dr prof hr fr dipl ing st str bzw ca evtl ggf inkl exkl vgl geb gest sog max min mio mrd tel zzgl "
-    "jan feb apr aug sept okt nov dez",
-    "fr": "m mm mme mlle dr pr me st ste cf av env éd",
-    "es": "sr sra srta dr dra ud uds av pág avda",
-    "it": "sig dott prof avv ing arch on",
-    "pt": "sr sra dr dra prof exmo av pág",
-    "nl": "dhr mevr mw dr prof drs ir bijv ca resp",
-    "sv": "dr prof bl ca resp t.ex",
-    "ru": "г ул им др проф см рис стр руб тыс млн млрд акад",
-    "uk": "м вул ім проф див рис стор грн тис млн млрд",
-    "pl": "np dr prof ul inż mgr tzn tj tzw",
-    "cs": "např tzv tj mj dr ing mgr ul prof",
-}
-_ALWAYS = {language: frozenset(listed.split()) for language, listed in _ABBREVIATIONS.items()}
-# Before a full stop that ends nothing if a number follows.
-_COUNTING = {"no", "nos", "nr", "vol", "fig", "p", "pp", "art", "sec", "ch", "eq", "abs", "bd", "kap", "s", "núm", "№"}
-# Where "3." is the third.
-_ORDINAL = {"de", "da", "nb", "nn", "no", "fi", "et", "lv", "cs", "sk", "pl", "hu", "sl", "hr", "sr", "bs", "tr", "is"}
+_RULES = tomllib.loads((files("saccade") / "text" / "abbreviations.toml").read_text(encoding="utf-8"))
+_ALWAYS = {language: frozenset(listed.split()) for language, listed in _RULES["always"].items()}
+_COUNTING, _ORDINAL = (frozenset(_RULES[name].split()) for name in ("counting", "ordinal"))
 _NUMBER = re.compile(r"\d{1,2}")
 _DOTTED = re.compile(r"\w{1,3}(?:\.\w{1,3})+")  # e.g, z.B, U.S
 
@@ -153,4 +135,4 @@ def _abbreviates(text: str, begin: int, match: re.Match[str], following: str, la
     small = word.lower()
     if small in _COUNTING and following.isnumeric():
         return True
-    return small in _ALWAYS.get(language, _ALWAYS[""]) or _DOTTED.fullmatch(word) is not None
+    return small in _ALWAYS.get(language, _ALWAYS["other"]) or _DOTTED.fullmatch(word) is not None

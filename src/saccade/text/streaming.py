@@ -9,10 +9,7 @@ _BYTE = re.compile("<0x([0-9A-F]{2})>")
 
 
 def text_pieces(tokenizer: Tokenizer, ids: Iterable[int]) -> Iterator[str]:
-    """The text as its tokens come; all pieces together are `tokenizer.decode` of all ids.
-
-    A character that is spelled in bytes is held back until all of them are there.
-    """
+    """The text as its tokens come; a character that is spelled in bytes is held back until it is whole."""
     written: list[int] = []
     shown = ""
     for id in ids:

@@ -79,9 +79,7 @@ class Tokenizer:
     """A SentencePiece model whose specials are ours."""
 
     def __init__(self, model: bytes, vocabulary: Vocabulary | None = None, *, origin: str = "the tokenizer") -> None:
-        """`model` is the content of a model file, whose ids count unless there is a vocabulary; `origin` names it
-        in messages.
-        """
+        """`model` is the content of a model file; `vocabulary` replaces its ids; `origin` names it in messages."""
         self._processor = sentencepiece.SentencePieceProcessor()
         try:
             self._processor.LoadFromSerializedProto(model)
@@ -242,10 +240,7 @@ class Tokenizer:
         )
 
     def resample(self, texts: list[list[int]], rate: float, seed: int) -> list[list[int]]:
-        """Sampled segmentations of encoded texts, for subword regularisation.
-
-        The same arguments give the same ids. A text with <unk> stays as it is: what it stood for is lost.
-        """
+        """Sampled segmentations for subword regularisation, the same for the same arguments; one with <unk> stays."""
         if self.kind == "char":
             return texts
         # SentencePiece has a generator for each thread, seeded at its first use there. Only a new thread starts afresh.

@@ -54,9 +54,6 @@ class Vocabulary:
 
 
 def split_code(text: str) -> tuple[str, str]:
-    """What stands before a text to say which language is wanted, such as `>>deu<<`, and the text itself.
-
-    It is a piece of its own in models that translate to several languages, and SentencePiece never sees it.
-    """
+    """The code of the wanted language before a text, such as `>>deu<<`, which is one piece, and the text itself."""
     end = text.find("<<") if text.startswith(">>") else -1
     return ("", text) if end == -1 else (text[: end + 2], text[end + 2 :])

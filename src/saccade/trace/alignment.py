@@ -1,7 +1,4 @@
-"""Which source word each target word belongs to, read off the weights.
-
-A link is a pair (source, target), counted from 0, as in Pharaoh's format (trace/pharaoh.py).
-"""
+"""Links (source, target), counted from 0: which source word each target word belongs to, read off the weights."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,10 +23,7 @@ NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 
 
 
 def links(matrix: Matrix) -> list[Link]:
-    """The source token that each target token attends to most.
-
-    Among equals the first; a target token that attends to nothing has no link.
-    """
+    """The source token that each target token attends to most, the first among equals; none for a row of zeros."""
     return [(int(np.argmax(row)), target) for target, row in enumerate(matrix) if row.any()]
 
 
@@ -126,9 +120,7 @@ def parse_heads(text: str) -> tuple[tuple[int, int], ...] | None:
 
 
 def head_selections(trace: AttentionTrace) -> Iterator[tuple[str, HeadSelection]]:
-    """All that is worth trying, by name: the mean of all heads, of each layer, and each head; with either kind of rows,
-    balanced or not.
-    """
+    """What is worth trying, by name: means of all heads or a layer, single heads; either rows; balanced or not."""
     layers = [[(at, head) for head in range(layer.num_heads)] for at, layer in enumerate(trace.of("cross"))]
     named: dict[str, tuple[tuple[int, int], ...] | None] = {}
     if len(layers) > 1:
@@ -144,12 +136,13 @@ def head_selections(trace: AttentionTrace) -> Iterator[tuple[str, HeadSelection]
             yield name, HeadSelection(chosen, rows, balanced=True)
 
 
-def shares(spans: Sequence[Span], words: Sequence[Span]) -> Matrix:
+def shares(spans: Sequence[Span] | None, words: Sequence[Span]) -> Matrix:
     """Tokens × words: which share of each token's characters lies in each word, blanks between words not counted.
 
     A token without such characters goes with the next one: it is the mark of a space, or a byte before the last of its
     character. One that nothing follows, such as the end of the sentence, belongs to no word.
     """
+    assert spans is not None, "a translator knows where its tokens stand"
     found = np.zeros((len(spans), len(words)))
     for token, (start, end) in enumerate(spans):
         for word, (first, last) in enumerate(words):
@@ -163,20 +156,13 @@ def shares(spans: Sequence[Span], words: Sequence[Span]) -> Matrix:
 
 
 def between_words(matrix: Matrix, source: Matrix, target: Matrix) -> Matrix:
-    """Weights between tokens (target × source) as weights between words, by the `shares` of both sides.
-
-    A source word gets the sum of what its tokens get. A target word gives the mean of what its tokens give.
-    """
+    """Weights between words by the `shares` of both sides: summed over source tokens, averaged over target tokens."""
     totals = target.sum(axis=0)[:, None]
     mean = np.divide(target.T, totals, out=np.zeros_like(target.T), where=totals > 0)
     return np.asarray(mean @ matrix @ source)
 
 
 def balanced(matrix: Matrix) -> Matrix:
-    """Every weight as a share of all that its source word gets, from the whole target.
-
-    Words that attract everybody, such as the full stop at the end, thereby lose to those that only one target word
-    looks at.
-    """
+    """Every weight as a share of what its source word gets: against words that attract everybody, as full stops do."""
     totals = matrix.sum(axis=0, keepdims=True)
     return np.asarray(np.divide(matrix, totals, out=np.zeros_like(matrix), where=totals > 0))

@@ -1,7 +1,4 @@
-"""Traces as JSON: format `saccade-attention`, version 1. Weights are float16, little-endian, in base64.
-
-docs/trace.md describes every field. A newer version is refused with a message, never misread.
-"""
+"""Traces as JSON: format `saccade-attention`, version 1, with weights as float16 in base64 (docs/trace.md)."""
 
 import base64
 import json

@@ -1,7 +1,4 @@
-"""How wide a text is drawn, and in which fonts; a picture must know before anybody has chosen a font for it.
-
-Widths are those of Noto Sans, in the middle between narrow (Helvetica, Roboto) and wide (DejaVu Sans, Verdana) fonts.
-"""
+"""How wide a text is drawn (in Noto Sans, a font of medium width), and in which fonts."""
 
 import re
 import unicodedata

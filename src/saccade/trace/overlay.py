@@ -1,7 +1,4 @@
-"""Where a model looks in an image while it writes: the image once for each word, dark where it does not look.
-
-As in Xu et al. 2015, figure 3: weights are enlarged smoothly, and each word has its own scale.
-"""
+"""The image once for each word, each on its own scale, dark where the model does not look (Xu et al. 2015, fig. 3)."""
 
 import re
 import zlib

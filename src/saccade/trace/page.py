@@ -19,10 +19,7 @@ SCRIPTS = ("words", "trace", "tokens", "surface", "matrix", "lines", "grid", "im
 
 
 def page(traces: Sequence[AttentionTrace], *, title: str = "") -> str:
-    """The page of one translation: its hypotheses, best first, to switch between.
-
-    Write it as UTF-8. Without a title it is called Attention, in the reader's language.
-    """
+    """The page of one translation: its hypotheses, best first, to switch between. Write it as UTF-8."""
     if not traces:
         raise ValueError("A page needs at least one trace, but got none.")
     tables = [_finite(to_json(trace)) for trace in traces]

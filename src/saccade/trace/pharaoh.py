@@ -1,7 +1,4 @@
-"""Alignments as text, one sentence a line: `0-0 1-2`, the n-th source word with the m-th target word, counted from 0.
-
-Gold files say `i-j` for a sure link and `ipj` for a possible one (Och & Ney 2003).
-"""
+"""Alignments as text, a sentence a line: `0-0 1-2`, from 0; in gold files `i-j` is a sure and `ipj` a possible link."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -49,11 +46,7 @@ def read(lines: Iterable[str], *, origin: str = "the alignment") -> list[Gold]:
 def within(
     gold: Sequence[Gold], sizes: Sequence[tuple[int, int]], *, origin: str = "the alignment"
 ) -> tuple[list[Gold], list[str]]:
-    """The links to words that are there, and a remark on each other one; `sizes` counts source and target words.
-
-    Public gold files have slips, which are left out. Where more than one link in a hundred is outside, the file is of
-    another make than was thought, and is refused.
-    """
+    """The links to words that are there, and a remark on each other one; refused if more than 1 in 100 are outside."""
     if len(gold) != len(sizes):
         raise DataError(
             f"{origin} has {len(gold)} lines, but there are {len(sizes)} sentence pairs. "

@@ -15,10 +15,7 @@ INSTALL_FONTS = "apt-get install fonts-noto-core fonts-noto-cjk"
 
 
 def png(svg_text: str, scale: float = 2.0) -> bytes:
-    """Draw an SVG picture in pixels, `scale` for each of its own.
-
-    Warns of scripts that no font has; refuses where no label at all could be drawn.
-    """
+    """Draw an SVG picture `scale` times as large. Warns of scripts without a font; refuses if no label can be drawn."""
     if not 0.1 <= scale <= 20:
         raise SaccadeError(f"A picture can be drawn 0.1 to 20 times as large, but {scale:g} times was asked for.")
     resvg = _resvg()

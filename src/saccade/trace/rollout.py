@@ -1,6 +1,4 @@
-"""Attention rollout (Abnar & Zuidema 2020): how much of each input position arrives at the last layer, if attention and
-the residual path beside it carried everything.
-"""
+"""Attention rollout (Abnar & Zuidema 2020): how much of each input position arrives at the last layer."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -29,10 +29,7 @@ def svg(
     kind: Kind | None = None,
     title: str = "Attention",
 ) -> str:
-    """Draw one layer and head, or the mean over those not named; pointing at a cell shows its weight.
-
-    What reads a memory and what writes to it are drawn one below the other.
-    """
+    """Draw one layer and head, or the mean over those not named; a memory's reads and writes below each other."""
     drawn, sides = trace.apart(layer, kind=kind), axes(trace, kind)
     matrices = [trace.matrix(each, head, kind=kind) for each in drawn]
     captions = [trace.caption(each, head, kind=kind) for each in drawn]

@@ -107,10 +107,7 @@ def _shares(tokens: Tokens, words: Sequence[Span]) -> list[dict[Span | int, floa
 
 
 def _read(of_target: Matrix) -> Matrix:
-    """The words that the decoder reads, one place later than it writes them: `<s>` comes first.
-
-    Of a target without an end, the last word is read in part, which is counted to the word before.
-    """
+    """The words that the decoder reads, one place later than it writes them: `<s>` comes first."""
     later = np.zeros_like(of_target)
     later[0, 0] = 1.0
     later[1:, 1:] = of_target[:-1, :-1]

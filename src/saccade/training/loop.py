@@ -33,6 +33,8 @@ class Outcome:
 class Training(Updates):
     """Updates that are validated, saved, resumed and reported; all that by the first of several processes."""
 
+    task: Task
+
     def __init__(
         self, run: Run, task: Task, reporter: Reporter | None = None, processes: Processes | None = None
     ) -> None:

@@ -51,19 +51,12 @@ class Validation:
 
 
 @runtime_checkable  # so that the shape checks of the tests can look at it
-class Task(Protocol):
-    """One task with its data, in one process of perhaps several."""
-
-    def prepare(self, reporter: Reporter) -> None:
-        """Make what is learned from, where that takes time, unless it is there; the reporter hears of it."""
+class Learnable(Protocol):
+    """What updates need of a task: a model, its loss and batches."""
 
     @property
     def digest(self) -> str:
         """Tells the data apart from any other, so that a run never resumes with other data."""
-
-    @property
-    def batches_per_epoch(self) -> int | None:
-        """How many batches the data is cut into; None where it is generated and never repeats."""
 
     @property
     def d_model(self) -> int:
@@ -80,6 +73,18 @@ class Task(Protocol):
 
     def batches(self, start: Position, rank: int, world: int) -> Iterator[Loaded]:
         """The batches of one of `world` processes, without end, from a position on."""
+
+
+@runtime_checkable
+class Task(Learnable, Protocol):
+    """One task with its data, in one process of perhaps several."""
+
+    def prepare(self, reporter: Reporter) -> None:
+        """Make what is learned from, where that takes time, unless it is there; the reporter hears of it."""
+
+    @property
+    def batches_per_epoch(self) -> int | None:
+        """How many batches the data is cut into; None where it is generated and never repeats."""
 
     def place(self, row: int) -> str:
         """Where an example of a batch comes from, such as a line of a file."""

@@ -22,7 +22,7 @@ from saccade.training.processes import Processes, apart
 from saccade.training.schedule import inverse_sqrt, linear, paper_rate
 from saccade.training.settings import TrainingSettings
 from saccade.training.sharding import whole
-from saccade.training.task import Task
+from saccade.training.task import Learnable
 from saccade.training.threads import Threads
 
 
@@ -41,7 +41,7 @@ class Updates:
 
     # Where several processes train it together, each has its own `Updates`, and all of them do the same.
 
-    def __init__(self, task: Task, settings: TrainingSettings, processes: Processes | None = None) -> None:
+    def __init__(self, task: Learnable, settings: TrainingSettings, processes: Processes | None = None) -> None:
         self.task, self.settings = task, settings
         self.processes = processes or Processes()
         self.device = machine.use(settings.device, settings.threads)
@@ -147,12 +147,14 @@ class Updates:
         return self.processes.sum(self.learner.baseline.value)[0] / self.processes.world
 
 
-def learn(task: Task, settings: TrainingSettings, advanced: Callable[[int], None] = lambda update: None) -> nn.Module:
+def learn(
+    task: Learnable, settings: TrainingSettings, advanced: Callable[[Updates], None] = lambda updates: None
+) -> nn.Module:
     """Train a new model in memory, without validation and checkpoints; `advanced` is called after each update."""
     updates = Updates(task, settings)
     batches = updates.batches(Position())
     for number in range(1, settings.updates + 1):
         if updates.update(batches).skipped:
             raise TrainingError(f"The loss of update {number} is not finite. Lower the learning rate.")
-        advanced(number)
+        advanced(updates)
     return updates.model.eval()

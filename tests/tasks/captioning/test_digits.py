@@ -15,7 +15,7 @@ from saccade.tasks.captioning.digits import (
     scene_batch,
     scenes,
 )
-from saccade.tasks.captioning.digits_settings import DigitsSettings
+from saccade.tasks.captioning.settings import DigitsSettings
 from saccade.text.tokenizer import EOS
 
 

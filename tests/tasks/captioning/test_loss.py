@@ -6,7 +6,7 @@ import torch
 from saccade.tasks.captioning.batch import collate_captions
 from saccade.tasks.captioning.loss import CaptionLoss, uncovered
 from saccade.tasks.captioning.model import captioner
-from saccade.tasks.captioning.model_settings import CaptionerSettings
+from saccade.tasks.captioning.settings import CaptionerSettings
 from saccade.training.learner import Learner
 
 

@@ -16,7 +16,7 @@ from saccade.tasks.captioning.batch import CaptionBatch, Images, collate_caption
 from saccade.tasks.captioning.engine import CaptionEngine
 from saccade.tasks.captioning.loss import CaptionLoss
 from saccade.tasks.captioning.model import AnyCaptioner, RecurrentCaptioner, captioner
-from saccade.tasks.captioning.model_settings import CaptionerSettings
+from saccade.tasks.captioning.settings import CaptionerSettings
 from saccade.text.tokenizer import EOS
 from saccade.training.learner import Learner
 

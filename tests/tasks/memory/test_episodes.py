@@ -17,9 +17,6 @@ from saccade.tasks.memory.settings import (
     PrioritySortSettings,
     RecallSettings,
     RepeatCopySettings,
-    num_inputs,
-    num_outputs,
-    num_remembered,
     twice_as_large,
 )
 
@@ -61,8 +58,8 @@ def test_the_same_generator_gives_the_same_episodes(task: EpisodesSettings):
 
 def test_sizes_are_as_told(task: EpisodesSettings):
     for given in every(task):
-        assert given.inputs.shape == (len(given.wanted), num_inputs(task))
-        assert given.targets.shape == (len(given.wanted), num_outputs(task))
+        assert given.inputs.shape == (len(given.wanted), task.num_inputs)
+        assert given.targets.shape == (len(given.wanted), task.num_outputs)
         assert set(np.unique(given.targets)) <= {0, 1}
 
 
@@ -177,10 +174,10 @@ def test_a_batch_moves_as_a_whole(task: EpisodesSettings):
     moved = batch.to(torch.device("meta"))
     tensors = [field.name for field in fields(batch) if isinstance(getattr(batch, field.name), torch.Tensor)]
     assert all(getattr(moved, name).is_meta for name in tensors)
-    assert moved.num_remembered == batch.num_remembered == num_remembered(task)
+    assert moved.num_remembered == batch.num_remembered == task.num_remembered
 
 
 def test_twice_as_large_is_more_to_remember():
-    assert [num_remembered(task) for task in TASKS] == [5, 4, 5, 6, 4]
-    assert [num_remembered(twice_as_large(task)) for task in TASKS] == [10, 8, 10, 12, 4]
+    assert [task.num_remembered for task in TASKS] == [5, 4, 5, 6, 4]
+    assert [twice_as_large(task).num_remembered for task in TASKS] == [10, 8, 10, 12, 4]
     assert len(every(twice_as_large(TASKS[4]))[0].inputs) == 39

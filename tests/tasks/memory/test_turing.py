@@ -13,10 +13,13 @@ from saccade.models.fill import fill
 from saccade.nn.capture import capture
 from saccade.tasks.memory.episodes import Episodes, collate, copy_of, draw, episode
 from saccade.tasks.memory.loss import answer_loss, bits_per_sequence, exact
-from saccade.tasks.memory.lstm import Lstm
-from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
-from saccade.tasks.memory.settings import CopySettings, RecallSettings, num_inputs, num_outputs
-from saccade.tasks.memory.turing import Turing
+from saccade.tasks.memory.model import Lstm, Turing
+from saccade.tasks.memory.settings import (
+    CopySettings,
+    LstmSettings,
+    RecallSettings,
+    TuringSettings,
+)
 from saccade.training.checkpoint import parameters
 
 TASK = CopySettings(bits=3, longest=5)
@@ -34,7 +37,7 @@ CLOSE = {"rtol": 0.0, "atol": 1e-10}
 
 def build(settings: TuringSettings | LstmSettings, task: CopySettings | RecallSettings = TASK) -> Turing | Lstm:
     torch.manual_seed(1)
-    sizes = num_inputs(task), num_outputs(task)
+    sizes = task.num_inputs, task.num_outputs
     return Turing(settings, *sizes) if isinstance(settings, TuringSettings) else Lstm(settings, *sizes)
 
 
@@ -144,7 +147,7 @@ def test_a_machine_learns_to_copy_and_goes_on_beyond_what_it_has_seen():
     """
     torch.manual_seed(2)
     task = CopySettings(bits=4, longest=5, batch=16)
-    model = Turing(TuringSettings(d_controller=64, rows=16, d_row=8), num_inputs(task), num_outputs(task))
+    model = Turing(TuringSettings(d_controller=64, rows=16, d_row=8), task.num_inputs, task.num_outputs)
     optimizer, random = torch.optim.Adam(model.parameters(), 0.005), np.random.default_rng(1)
     for _ in range(500):
         batch = draw(random, task, task.batch)

@@ -1,7 +1,4 @@
-"""The report as one HTML page: no network, no file beside it, and nothing in a sentence can become markup.
-
-Everything can be read without its script, which only sorts and filters the list of sentences.
-"""
+"""The report as one HTML page, which needs no other file and no script; nothing in a sentence can become markup."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,29 +1,22 @@
 """Images and captions side by side. An image with several captions is there once, and read once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TypeVar
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from saccade.data.batch import Ids, collate
+from saccade.data.batch import Ids, OnDevice, collate
 from saccade.tasks.captioning.features import Features
-
-Moved = TypeVar("Moved", bound="Images")  # not Self, which the shape checks of the tests do not know
 
 
 @dataclass(frozen=True, slots=True)
-class Images:
+class Images(OnDevice):
     """Images to be described: channels × height × width each, or grids of features: rows × columns × features."""
 
     images: Float[Tensor, "images ..."]
-
-    def to(self: Moved, device: torch.device) -> Moved:
-        """The same on another device."""
-        return replace(self, **{field.name: getattr(self, field.name).to(device) for field in fields(self)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +34,6 @@ class CaptionBatch(Images):
 
     @property
     def num_targets(self) -> int:
-        """Tokens to be said."""
         return int(self.target_mask.sum())
 
 

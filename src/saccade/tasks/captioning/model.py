@@ -1,29 +1,28 @@
 """What is in an image, in words: Show, Attend and Tell (Xu et al. 2015), and a Transformer's decoder in its place."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import cast
+from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from saccade.models.encoder_decoder import State, Writer, embedding_table
-from saccade.models.transformer import TransformerState, nothing_like
+from saccade.models.transformer import TransformerState, TransformerWriter
 from saccade.nn.attention import Attention, Memory
-from saccade.nn.captions import CaptionState, Looks, MeanVector, ShowAttendTell
+from saccade.nn.axes import RowStates, RowTokens, TargetStates
+from saccade.nn.captions import CaptionState, MeanVector, ShowAttendTell
 from saccade.nn.capture import active_capture
 from saccade.nn.dropout import Dropout
 from saccade.nn.hard import HardAttention
 from saccade.nn.images import Blind, Features, GivesGrid, ResidualEncoder
 from saccade.nn.positions import Positions
-from saccade.nn.recurrent import RecurrentShape
+from saccade.nn.recurrent import Reader, RecurrentShape
 from saccade.nn.scores import Additive
 from saccade.nn.transformer import DecoderLayer, LayerShape
 from saccade.protocol import Learned
 from saccade.tasks.captioning.batch import CaptionBatch, Images
-from saccade.tasks.captioning.model_settings import CaptionerSettings
+from saccade.tasks.captioning.settings import CaptionerSettings
 
 TOGETHER = 16
 """Captions whose padding ends together. They are learned from the longest to the shortest, so that the decoder goes on
@@ -48,8 +47,7 @@ class Captioner(Writer[Memory, State]):
         cells = self.encoder(sources.images).flatten(1, 2)
         return Memory(cells, cells)
 
-    def forward(self, batch: CaptionBatch) -> Float[Tensor, "batch target d_model"]:
-        """Teacher forcing: the decoder's last states at every position of known captions."""
+    def forward(self, batch: CaptionBatch) -> TargetStates:
         return self.learn(batch).hidden
 
     @abstractmethod
@@ -77,7 +75,7 @@ class RecurrentCaptioner(Captioner[CaptionState]):
             lengths = torch.full_like(lengths, batch.prefix.shape[1])
         lengths, order = lengths.sort(descending=True, stable=True)
         state = self.pick(self.start(self.encode(batch)), batch.image_of[order])
-        embedded = self._embed(batch.prefix)[order]
+        embedded = self.embed(self.target_embedding, batch.prefix)[order]
         learned, begin = [], 0
         for rows, end in _stages(lengths.tolist()):
             decoded, state = self.decoder(
@@ -94,23 +92,12 @@ class RecurrentCaptioner(Captioner[CaptionState]):
         """Prepare the cells for being looked at; nothing has been said."""
         return self.decoder.start(memory.values, memory.mask)
 
-    def advance(
-        self, last: Int[Tensor, " rows"], state: CaptionState
-    ) -> tuple[Float[Tensor, "rows d_model"], CaptionState]:
-        """Read one token a row."""
-        decoded, state = self.decoder(self._embed(last[:, None]), state)
+    def advance(self, last: RowTokens, state: CaptionState) -> tuple[RowStates, CaptionState]:
+        decoded, state = self.decoder(self.embed(self.target_embedding, last[:, None]), state)
         return decoded.hidden[:, 0], state
 
-    def pick(self, state: CaptionState, rows: Int[Tensor, " picked"]) -> CaptionState:
-        """The state of these rows, in this order."""
-        return state.pick(rows)
 
-    def _embed(self, ids: Int[Tensor, "batch positions"]) -> Float[Tensor, "batch positions d_model"]:
-        embedded: Tensor = self.dropout(self.embed(self.target_embedding, ids))
-        return embedded
-
-
-class TransformerCaptioner(Captioner[TransformerState]):
+class TransformerCaptioner(Captioner[TransformerState], TransformerWriter):
     """Every layer of the decoder attends to the cells, in several heads."""
 
     def __init__(self, settings: CaptionerSettings, encoder: GivesGrid, num_tokens: int) -> None:
@@ -132,38 +119,10 @@ class TransformerCaptioner(Captioner[TransformerState]):
     def learn(self, batch: CaptionBatch) -> Learned:
         """Teacher forcing, all positions at once."""
         state = self.pick(self.start(self.encode(batch)), batch.image_of)
-        states = self._embed(batch.prefix)
+        states = self.embed(self.target_embedding, batch.prefix)
         for layer, image in zip(self._decoder, state.source, strict=True):
             states, _ = layer(states, image)
         return Learned(self.decoder_norm(states))
-
-    def start(self, memory: Memory) -> TransformerState:
-        """Project the cells for every layer, once; nothing has been said."""
-        image = tuple(layer.cross_attention.memory(memory.keys, memory.mask) for layer in self._decoder)
-        return TransformerState(image, tuple(nothing_like(keys) for keys in image))
-
-    def advance(
-        self, last: Int[Tensor, " rows"], state: TransformerState
-    ) -> tuple[Float[Tensor, "rows d_model"], TransformerState]:
-        """Read one token a row; only its own keys and values are new."""
-        states = self._embed(last[:, None], start=state.length)
-        said = []
-        for layer, image, past in zip(self._decoder, state.seen, state.said, strict=True):
-            states, now = layer(states, image, past)
-            said.append(now)
-        return self.decoder_norm(states)[:, 0], state.grown(said)
-
-    def pick(self, state: TransformerState, rows: Int[Tensor, " picked"]) -> TransformerState:
-        """The state of these rows, in this order."""
-        return state.pick(rows)
-
-    @property
-    def _decoder(self) -> Iterable[DecoderLayer]:
-        return cast(Iterable[DecoderLayer], self.decoder)
-
-    def _embed(self, ids: Int[Tensor, "batch positions"], start: int = 0) -> Float[Tensor, "batch positions d_model"]:
-        embedded: Tensor = self.dropout(self.positions(self.embed(self.target_embedding, ids), start))
-        return embedded
 
 
 def _stages(lengths: Sequence[int]) -> list[tuple[int, int]]:
@@ -202,7 +161,7 @@ def _encoder(settings: CaptionerSettings, depth: int) -> GivesGrid:
             return Blind(settings.d_model)
 
 
-def _reader(settings: CaptionerSettings, d_image: int) -> Looks:
+def _reader(settings: CaptionerSettings, d_image: int) -> Reader:
     """What the decoder reads the image with."""
     score = Additive(settings.d_model, d_image, settings.d_model)
     match settings.attention:

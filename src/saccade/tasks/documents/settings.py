@@ -4,11 +4,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from annotated_types import Ge
+from annotated_types import Ge, MultipleOf
 
-from saccade.fields import Checked, Positive
+from saccade.fields import Checked, Positive, Probability, Size
 from saccade.recipe import Recipe
-from saccade.tasks.documents.model_settings import HierarchicalSettings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HierarchicalSettings(Checked):
+    """Hierarchical attention (Yang et al. 2016), and what it is held against."""
+
+    kind: Literal["hierarchical"] = "hierarchical"
+    """The kind of model."""
+    pooling: Literal["attention", "average", "flat"] = "attention"
+    """attention: words to sentences, and sentences to a document, by attention (the paper's HN-ATT). average: by their
+    mean (HN-AVE). flat: by attention over all words of the document at once."""
+    d_model: Annotated[Size, MultipleOf(2)] = 64
+    """Size of word embeddings and of states, half of it in each direction."""
+    dropout: Probability = 0.0
+    """Dropout on the embeddings and on the document's vector."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,9 +56,7 @@ class DocumentsRecipe(Recipe):
     """The sections of the recipe of documents."""
 
     task: DocumentsSettings = field(default_factory=DocumentsSettings)
-    """What is learned, and the data that shows it."""
     model: HierarchicalSettings = field(default_factory=HierarchicalSettings)
-    """What is trained."""
 
 
 RECIPES = (DocumentsRecipe,)

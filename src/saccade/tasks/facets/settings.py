@@ -6,9 +6,21 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge
 
-from saccade.fields import Checked, Positive
+from saccade.fields import Checked, Positive, Size
 from saccade.recipe import Recipe
-from saccade.tasks.facets.model_settings import MultiDimensionalSettings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MultiDimensionalSettings(Checked):
+    """DiSAN (Shen et al. 2018): directional self-attention with weights for each feature; or one weight for all."""
+
+    kind: Literal["multidimensional"] = "multidimensional"
+    """The kind of model."""
+    pooling: Literal["features", "scalar"] = "features"
+    """How the sequence becomes one vector. features: each feature has weights of its own (the paper's source2token).
+    scalar: one weight a token, for all features."""
+    d_model: Size = 32
+    """Size of embeddings and of states."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,9 +48,7 @@ class FacetsRecipe(Recipe):
     """The sections of the recipe of facets."""
 
     task: FacetsSettings = field(default_factory=FacetsSettings)
-    """What is learned, and the data that shows it."""
     model: MultiDimensionalSettings = field(default_factory=MultiDimensionalSettings)
-    """What is trained."""
 
 
 RECIPES = (FacetsRecipe,)

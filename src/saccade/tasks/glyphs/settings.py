@@ -5,9 +5,24 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Interval, Lt, MultipleOf
 
-from saccade.fields import Checked, Positive
+from saccade.fields import Checked, Layers, Positive, Size
 from saccade.recipe import Recipe
-from saccade.tasks.glyphs.model_settings import FeatureMapSettings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FeatureMapSettings(Checked):
+    """A feature map of cells that see 7 pixels each, self-attention over it (SAGAN), and layers on top."""
+
+    kind: Literal["feature-map"] = "feature-map"
+    """The kind of model."""
+    attends: bool = True
+    """Has self-attention over the cells of the map."""
+    layers: Layers = 2
+    """Convolutions on top of it."""
+    kernel: Literal[1, 3] = 1
+    """How many cells these see at once, in each direction; with 1, a cell learns of others by attention alone."""
+    d_model: Size = 32
+    """Channels of the map."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,9 +46,7 @@ class GlyphsRecipe(Recipe):
     """The sections of the recipe of glyphs."""
 
     task: GlyphsSettings = field(default_factory=GlyphsSettings)
-    """What is learned, and the data that shows it."""
     model: FeatureMapSettings = field(default_factory=FeatureMapSettings)
-    """What is trained."""
 
 
 RECIPES = (GlyphsRecipe,)

@@ -8,13 +8,16 @@ its generator.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
+from saccade.data.batch import OnDevice
 from saccade.tasks.memory.settings import (
     CopySettings,
     EpisodesSettings,
@@ -22,16 +25,13 @@ from saccade.tasks.memory.settings import (
     PrioritySortSettings,
     RecallSettings,
     RepeatCopySettings,
-    num_inputs,
-    num_outputs,
-    num_remembered,
 )
 
 Numbers = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Episodes:
+class Episodes(OnDevice):
     """Episodes side by side, padded at their ends to the longest."""
 
     inputs: Float[Tensor, "batch steps d_input"]
@@ -50,16 +50,6 @@ class Episodes:
         """Bits that are to be said."""
         return int(self.target_mask.sum()) * self.targets.shape[-1]
 
-    def to(self, device: torch.device) -> "Episodes":
-        """The same on another device."""
-        return replace(
-            self,
-            inputs=self.inputs.to(device),
-            targets=self.targets.to(device),
-            target_mask=self.target_mask.to(device),
-            mask=self.mask.to(device),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Episode:
@@ -74,36 +64,24 @@ def draw(random: np.random.Generator, task: EpisodesSettings, count: int) -> Epi
     """New episodes of a task, all of one size: among longer ones, short ones would cost as much as these."""
     chosen = of_one_size(random, task)
     episodes = [episode(random, chosen) for _ in range(count)]
-    return replace(collate(episodes), num_remembered=num_remembered(task))
+    return replace(collate(episodes), num_remembered=task.num_remembered)
 
 
 def of_one_size(random: np.random.Generator, task: EpisodesSettings) -> EpisodesSettings:
     """The same task with one of its sizes only."""
-    match task:
-        case CopySettings():
-            length = _between(random, task.shortest, task.longest)
-            return replace(task, shortest=length, longest=length)
-        case RepeatCopySettings():
-            length = _between(random, task.shortest, task.longest)
-            copies = _between(random, task.fewest, task.most)
-            return replace(task, shortest=length, longest=length, fewest=copies, most=copies)
-        case RecallSettings():
-            items = _between(random, task.fewest, task.most)
-            return replace(task, fewest=items, most=items)
-        case PrioritySortSettings() | NgramsSettings():
-            return task
+    sizes: dict[str, Any] = {}
+    for smaller, larger in task.RANGES:
+        size = _between(random, getattr(task, smaller), getattr(task, larger))
+        sizes |= {smaller: size, larger: size}
+    return replace(task, **sizes)
 
 
 def collate(episodes: Sequence[Episode]) -> Episodes:
     """Pad episodes to the longest of them."""
-    lengths = np.array([len(each.inputs) for each in episodes])
-    longest = int(lengths.max())
-    return Episodes(
-        _pad([each.inputs for each in episodes], longest),
-        _pad([each.targets for each in episodes], longest),
-        _pad([each.wanted for each in episodes], longest),
-        torch.from_numpy(np.arange(longest) < lengths[:, None]),
-    )
+    columns = zip(*((one.inputs, one.targets, one.wanted, np.ones_like(one.wanted)) for one in episodes), strict=True)
+    padded = [pad_sequence([torch.from_numpy(rows) for rows in column], batch_first=True) for column in columns]
+    inputs, targets, target_mask, mask = padded
+    return Episodes(inputs, targets, target_mask, mask)
 
 
 def episode(random: np.random.Generator, task: EpisodesSettings) -> Episode:
@@ -138,11 +116,11 @@ def repeat_copy(random: np.random.Generator, task: RepeatCopySettings) -> Episod
     """The vectors, the mark of their end with the number of copies; then these are wanted, and at last the end."""
     vectors = _bits(random, _between(random, task.shortest, task.longest), task.bits)
     copies = _between(random, task.fewest, task.most)
-    shown = np.zeros((len(vectors) + 1, num_inputs(task)), np.float32)
+    shown = np.zeros((len(vectors) + 1, task.num_inputs), np.float32)
     shown[:-1, : task.bits] = _signs(vectors)
     shown[-1, task.bits] = 1
     shown[-1, task.bits + 1] = (copies - (task.scale + 1) / 2) / math.sqrt((task.scale**2 - 1) / 12)
-    said = np.zeros((copies * len(vectors) + 1, num_outputs(task)), np.float32)
+    said = np.zeros((copies * len(vectors) + 1, task.num_outputs), np.float32)
     said[:-1, : task.bits] = np.tile(vectors, (copies, 1))
     said[-1, task.bits] = 1
     return _asked(shown, said)
@@ -153,7 +131,7 @@ def recall(random: np.random.Generator, task: RecallSettings) -> Episode:
     items = _differing(random, _between(random, task.fewest, task.most), task.length, task.bits)
     query = int(random.integers(len(items) - 1))
     step = task.length + 1
-    shown = np.zeros((step * len(items) + step + 1, num_inputs(task)), np.float32)
+    shown = np.zeros((step * len(items) + step + 1, task.num_inputs), np.float32)
     for at, item in enumerate([*items, items[query]]):
         shown[step * at, task.bits + (at == len(items))] = 1
         shown[step * at + 1 : step * (at + 1), : task.bits] = _signs(item)
@@ -164,7 +142,7 @@ def recall(random: np.random.Generator, task: RecallSettings) -> Episode:
 def priority_sort(random: np.random.Generator, task: PrioritySortSettings) -> Episode:
     """Vectors with their priorities, the mark of their end; then those of highest priority are wanted, in order."""
     vectors, priorities = _bits(random, task.given, task.bits), random.uniform(-1, 1, task.given)
-    shown = np.zeros((task.given + 1, num_inputs(task)), np.float32)
+    shown = np.zeros((task.given + 1, task.num_inputs), np.float32)
     shown[:-1, : task.bits] = _signs(vectors)
     shown[:-1, task.bits] = priorities
     shown[-1, task.bits + 1] = 1
@@ -214,10 +192,3 @@ def _differing(random: np.random.Generator, count: int, length: int, bits: int) 
 
 def _between(random: np.random.Generator, least: int, most: int) -> int:
     return int(random.integers(least, most + 1))
-
-
-def _pad(sequences: Sequence[NDArray[np.generic]], longest: int) -> Tensor:
-    padded = np.zeros((len(sequences), longest, *sequences[0].shape[1:]), sequences[0].dtype)
-    for row, sequence in enumerate(sequences):
-        padded[row, : len(sequence)] = sequence
-    return torch.from_numpy(padded)

@@ -1,19 +1,99 @@
 """The settings of tasks in episodes, on which memories are tried (Graves et al. 2014, §4). No torch here."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Interval
 
-from saccade.fields import Checked, Positive
+from saccade.fields import Checked, Layers, NotNegative, Positive, Size
 from saccade.recipe import Recipe
-from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CopySettings(Checked):
+class TuringSettings(Checked):
+    """The Neural Turing Machine of Graves et al. 2014. The defaults are the paper's for copying (Table 1)."""
+
+    kind: Literal["turing"] = "turing"
+    """The kind of model."""
+    controller: Literal["feed-forward", "lstm"] = "feed-forward"
+    """What tells the heads where to look: a layer that remembers nothing by itself, or an LSTM."""
+    d_controller: Size = 100
+    """Size of the controller's states."""
+    rows: Size = 128
+    """Rows of the memory."""
+    d_row: Size = 20
+    """Numbers of a row."""
+    read_heads: Size = 1
+    """Heads that read."""
+    write_heads: Size = 1
+    """Heads that write."""
+    reach: NotNegative = 1
+    """The farthest that a head can shift in a step, to either side; 0 for no shifts."""
+    interpolates: bool = True
+    """Heads can stay where they were, whatever stands there (eq. 7); else they find their place by content anew."""
+    sharpens: bool = True
+    """Heads can sharpen what shifts have blurred (eq. 9)."""
+
+    def conflicts(self) -> Iterator[str]:
+        if 2 * self.reach + 1 > self.rows:
+            most = (self.rows - 1) // 2
+            yield f"reach must leave shifts apart, at most {most} on {self.rows} rows, but is {self.reach}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LstmSettings(Checked):
+    """A network of long short-term memory, read step by step. The defaults are the paper's (Table 3)."""
+
+    kind: Literal["lstm"] = "lstm"
+    """The kind of model."""
+    layers: Layers = 3
+    """Layers, one upon another."""
+    d_model: Size = 256
+    """Size of the states."""
+
+
+class Episodic(Checked):
+    """What all tasks in episodes say of themselves."""
+
+    __slots__ = ()
+    RANGES: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """The settings that are a smallest and a largest size of an episode."""
+    DOUBLES: ClassVar[tuple[str, ...]]
+    """The settings that double with the size of an episode. The last says how many things must be remembered."""
+    NUM_MARKS: ClassVar[int] = 2
+    """Channels beside those of the answers, for whatever else must be told: an end, copies, a query, a priority."""
+    bits: int
+
+    def conflicts(self) -> Iterator[str]:
+        for smaller, larger in self.RANGES:
+            few, many = getattr(self, smaller), getattr(self, larger)
+            if many < few:
+                yield f"{larger} must be at least {smaller} = {few}, not {many}"
+
+    @property
+    def num_inputs(self) -> int:
+        """Numbers that are shown at each step."""
+        return self.num_outputs + self.NUM_MARKS
+
+    @property
+    def num_outputs(self) -> int:
+        """Bits that are to be said at each step."""
+        return self.bits
+
+    @property
+    def num_remembered(self) -> int:
+        """What must be kept apart at the least in the longest episode: vectors, items, or counts of a table."""
+        return int(getattr(self, self.DOUBLES[-1]))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CopySettings(Episodic):
     """Say again what was shown (§4.1). The defaults are the paper's."""
+
+    RANGES = (("shortest", "longest"),)
+    DOUBLES = ("shortest", "longest")
+    NUM_MARKS = 1  # the end of the sequence
 
     kind: Literal["copy"] = "copy"
     """The task."""
@@ -26,13 +106,14 @@ class CopySettings(Checked):
     batch: Positive = 16
     """Episodes of a batch."""
 
-    def conflicts(self) -> Iterable[str]:
-        return _order(self, "shortest", "longest")
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RepeatCopySettings(Checked):
+class RepeatCopySettings(Episodic):
     """Say again what was shown, as often as told, and then that this is the end (§4.2)."""
+
+    RANGES = (("shortest", "longest"), ("fewest", "most"))
+    DOUBLES = ("shortest", "longest")
+    NUM_MARKS = 1  # copies; the channel of the end is that of the answers
 
     kind: Literal["repeat-copy"] = "repeat-copy"
     """The task."""
@@ -51,13 +132,17 @@ class RepeatCopySettings(Checked):
     batch: Positive = 16
     """Episodes of a batch."""
 
-    def conflicts(self) -> Iterable[str]:
-        return [*_order(self, "shortest", "longest"), *_order(self, "fewest", "most")]
+    @property
+    def num_outputs(self) -> int:
+        return self.bits + 1  # the end
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RecallSettings(Checked):
+class RecallSettings(Episodic):
     """Shown several items and one of them again, say the item that came after it (§4.3)."""
+
+    RANGES = (("fewest", "most"),)
+    DOUBLES = ("fewest", "most")
 
     kind: Literal["recall"] = "recall"
     """The task."""
@@ -73,7 +158,7 @@ class RecallSettings(Checked):
     """Episodes of a batch."""
 
     def conflicts(self) -> Iterator[str]:
-        yield from _order(self, "fewest", "most")
+        yield from Episodic.conflicts(self)
         if self.most > 2 ** (self.bits * self.length):
             yield (
                 f"most must not exceed the 2^(bits · length) = {2 ** (self.bits * self.length)} items that differ, "
@@ -82,8 +167,10 @@ class RecallSettings(Checked):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PrioritySortSettings(Checked):
+class PrioritySortSettings(Episodic):
     """Say the vectors of highest priority, highest first (§4.5)."""
+
+    DOUBLES = ("wanted", "given")
 
     kind: Literal["priority-sort"] = "priority-sort"
     """The task."""
@@ -96,13 +183,17 @@ class PrioritySortSettings(Checked):
     batch: Positive = 16
     """Episodes of a batch."""
 
-    def conflicts(self) -> Iterable[str]:
-        return _order(self, "wanted", "given")
+    def conflicts(self) -> Iterator[str]:
+        if self.given < self.wanted:
+            yield f"given must be at least wanted = {self.wanted}, not {self.given}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NgramsSettings(Checked):
+class NgramsSettings(Episodic):
     """Say how likely a one comes next, where the last bits decide by a table that is new in every episode (§4.4)."""
+
+    DOUBLES = ("length",)
+    NUM_MARKS = 0
 
     kind: Literal["ngrams"] = "ngrams"
     """The task."""
@@ -117,63 +208,22 @@ class NgramsSettings(Checked):
         if self.length <= self.order:
             yield f"length must be above order, but is {self.length} with order {self.order}"
 
+    @property
+    def num_outputs(self) -> int:
+        return 1
+
+    @property
+    def num_remembered(self) -> int:
+        return int(2 ** (self.order - 1))
+
 
 EpisodesSettings = CopySettings | RepeatCopySettings | RecallSettings | PrioritySortSettings | NgramsSettings
 
 
-def num_inputs(task: EpisodesSettings) -> int:
-    """Numbers that are shown at each step: the bits, and a channel for whatever else must be told."""
-    match task:
-        case CopySettings():
-            return task.bits + 1  # the end of the sequence
-        case RepeatCopySettings() | RecallSettings() | PrioritySortSettings():
-            return task.bits + 2  # copies, the query or the priority as well
-        case NgramsSettings():
-            return 1
-
-
-def num_outputs(task: EpisodesSettings) -> int:
-    """Bits that are to be said at each step."""
-    match task:
-        case RepeatCopySettings():
-            return task.bits + 1  # the end
-        case NgramsSettings():
-            return 1
-        case CopySettings() | RecallSettings() | PrioritySortSettings():
-            return task.bits
-
-
-def num_remembered(task: EpisodesSettings) -> int:
-    """What must be kept apart at the least in the longest episode: vectors, items, or counts of a table."""
-    match task:
-        case CopySettings() | RepeatCopySettings():
-            return task.longest
-        case RecallSettings():
-            return task.most
-        case PrioritySortSettings():
-            return task.given
-        case NgramsSettings():
-            return int(2 ** (task.order - 1))
-
-
 def twice_as_large(task: EpisodesSettings) -> EpisodesSettings:
     """Episodes of twice the largest size: what a machine has not seen, but its algorithm would do as well."""
-    match task:
-        case CopySettings():
-            return replace(task, shortest=2 * task.longest, longest=2 * task.longest)
-        case RepeatCopySettings():
-            return replace(task, shortest=2 * task.longest, longest=2 * task.longest, fewest=task.most)
-        case RecallSettings():
-            return replace(task, fewest=2 * task.most, most=2 * task.most)
-        case PrioritySortSettings():
-            return replace(task, given=2 * task.given, wanted=2 * task.wanted)
-        case NgramsSettings():
-            return replace(task, length=2 * task.length)
-
-
-def _order(settings: object, smaller: str, larger: str) -> Iterable[str]:
-    few, many = getattr(settings, smaller), getattr(settings, larger)
-    return [f"{larger} must be at least {smaller} = {few}, not {many}"] if many < few else []
+    largest = replace(task, **{smaller: getattr(task, larger) for smaller, larger in task.RANGES})
+    return replace(largest, **{name: 2 * getattr(largest, name) for name in task.DOUBLES})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,9 +231,7 @@ class MemoryRecipe(Recipe):
     """The sections of the recipe of copying, recall and other tasks in episodes."""
 
     task: EpisodesSettings
-    """What is learned, and the data that shows it."""
     model: TuringSettings | LstmSettings = field(default_factory=TuringSettings)
-    """What is trained."""
 
 
 RECIPES = (MemoryRecipe,)

@@ -14,17 +14,14 @@ from saccade.tasks.generated import TEST, GeneratedTask
 from saccade.tasks.memory import episodes
 from saccade.tasks.memory.episodes import Episode, Episodes
 from saccade.tasks.memory.loss import answer_loss, exact, figures
-from saccade.tasks.memory.lstm import Lstm
-from saccade.tasks.memory.model_settings import LstmSettings, TuringSettings
+from saccade.tasks.memory.model import Lstm, Turing
 from saccade.tasks.memory.settings import (
     CopySettings,
     EpisodesSettings,
-    num_inputs,
-    num_outputs,
-    num_remembered,
+    LstmSettings,
+    TuringSettings,
     twice_as_large,
 )
-from saccade.tasks.memory.turing import Turing
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
 
 LARGER, NUM_LARGER = 3, 200
@@ -39,21 +36,17 @@ class MemoryTask(GeneratedTask[EpisodesSettings, TuringSettings | LstmSettings, 
     num_test = 32
 
     def build(self) -> Turing | Lstm:
-        """A new model."""
-        sizes = num_inputs(self.task), num_outputs(self.task)
+        sizes = self.task.num_inputs, self.task.num_outputs
         return Turing(self.model, *sizes) if isinstance(self.model, TuringSettings) else Lstm(self.model, *sizes)
 
     def draw(self, random: np.random.Generator, count: int) -> Episodes:
-        """`count` episodes, all of one size."""
         return episodes.draw(random, self.task, count)
 
     @property
     def d_model(self) -> int:
-        """Size of the model's states."""
         return self.model.d_controller if isinstance(self.model, TuringSettings) else self.model.d_model
 
     def loss(self, model: nn.Module, batch: Episodes) -> Tensor:
-        """The cross-entropy of all wanted bits, in nats."""
         return answer_loss(model, batch)
 
     def quality(self, model: nn.Module, batch: Episodes) -> float:
@@ -68,17 +61,15 @@ class MemoryTask(GeneratedTask[EpisodesSettings, TuringSettings | LstmSettings, 
 
     def evaluate(self, model: nn.Module) -> Mapping[str, float]:
         """Loss, bits and exact match; the last two also at twice the largest size, if the memory has room for it."""
-        found = dict(super().evaluate(model))
+        results = dict(super().evaluate(model))
         with evaluating(model):
-            batches = list(self.fixed(TEST, self.num_test))
-            found["bits per sequence"] = float(
-                np.mean([figures(model, batch)["bits per sequence"] for batch in batches])
-            )
+            bits = [figures(model, batch)["bits per sequence"] for batch in self.fixed(TEST, self.num_test)]
+            results["bits per sequence"] = float(np.mean(bits))
             larger = twice_as_large(self.task)
-            if isinstance(self.model, LstmSettings) or num_remembered(larger) <= self.model.rows:
-                batch = episodes.draw(np.random.default_rng((self.seed, LARGER)), larger, NUM_LARGER)
-                found |= {f"{name}, twice the size": value for name, value in figures(model, batch).items()}
-        return found
+            if isinstance(self.model, LstmSettings) or larger.num_remembered <= self.model.rows:
+                batch = episodes.draw(self.random(LARGER), larger, NUM_LARGER)
+                results |= {f"{name}, twice the size": value for name, value in figures(model, batch).items()}
+        return results
 
     def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
         """Where every head was at each step: the steps of an episode down, the rows of the memory across."""
@@ -87,9 +78,9 @@ class MemoryTask(GeneratedTask[EpisodesSettings, TuringSettings | LstmSettings, 
                 "Weights were asked for, but an LSTM has none: it keeps what it saw in its state. "
                 'Train a model of kind "turing".'
             )
-        random = np.random.default_rng((self.seed, TEST))
+        random = self.random(TEST)
         shown = episodes.episode(random, self.task) if text is None else self._read(text)
-        remembered = num_remembered(self.task) if text is None else len(text.split())
+        remembered = self.task.num_remembered if text is None else len(text.split())
         batch = replace(episodes.collate([shown]), num_remembered=remembered)
         with evaluating(model), capture(model) as captured:
             said = _vectors((model(batch)[0] > 0).to(torch.float32)).split()
@@ -102,7 +93,7 @@ class MemoryTask(GeneratedTask[EpisodesSettings, TuringSettings | LstmSettings, 
         inputs = shown.inputs[at]
         if not inputs.any() and shown.wanted[at]:
             return f"→{said}"
-        bits = num_outputs(self.task) if isinstance(self.task, CopySettings) else len(inputs) - 2
+        bits = self.task.num_outputs if isinstance(self.task, CopySettings) else len(inputs) - 2
         vector = "".join(str(int(bit > 0)) for bit in inputs[: max(bits, 1)])
         marks = inputs[max(bits, 1) :]
         return vector if not marks.any() else "[" + " ".join(f"{mark:g}" for mark in marks.round(2)) + "]"

@@ -5,8 +5,7 @@ and 0 is the stop. The same 0 is read before the first answer, when nothing has 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TypeVar
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -14,28 +13,21 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from saccade.tasks.pointing.geometry import Order, Points, convex_hull, shortest_tours
-from saccade.tasks.pointing.settings import PointTask
+from saccade.data.batch import OnDevice
+from saccade.tasks.pointing.geometry import Order, Points, PointTask, convex_hull, shortest_tours
 
 STOP = 0
 D_INPUT: dict[PointTask, int] = {"sort": 1, "hull": 2, "tour": 2}
 """How many numbers an element has."""
 
-Padded = TypeVar("Padded", bound="PointSets")  # not Self, which the shape checks of the tests do not know
-
 
 @dataclass(frozen=True, slots=True)
-class PointSets:
+class PointSets(OnDevice):
     """Sets of different sizes, side by side."""
 
     points: Float[Tensor, "batch source d_input"]
     source_mask: Bool[Tensor, "batch source"]
     """True where there is an element."""
-
-    def to(self: Padded, device: torch.device) -> Padded:
-        """The same on another device."""
-        moved = {field.name: getattr(self, field.name).to(device) for field in fields(self)}
-        return replace(self, **moved)
 
     @property
     def sets(self) -> list[Points]:
@@ -68,7 +60,6 @@ class PointBatch(PointSets):
 
 
 def point_batch(task: PointTask, random: np.random.Generator, count: int, smallest: int, largest: int) -> PointBatch:
-    """New sets with their answers."""
     sets = draw(random, count, smallest, largest, D_INPUT[task])
     return collate(sets, solve(task, sets))
 

@@ -5,9 +5,26 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Interval
 
-from saccade.fields import Checked, Positive
+from saccade.fields import Checked, Positive, Size
 from saccade.recipe import Recipe
-from saccade.tasks.scenes.model_settings import CoAttentionSettings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CoAttentionSettings(Checked):
+    """Co-attention (Lu et al. 2016), and what it is held against."""
+
+    kind: Literal["coattention"] = "coattention"
+    """The kind of model."""
+    reads: Literal["parallel", "alternating", "mean", "image", "question"] = "parallel"
+    """parallel and alternating: image and question lead each other, at once or in turn. mean: both by their mean. image
+    and question: that side alone, by attention that asks the same of all."""
+    d_model: Size = 64
+    """Size of the vectors of cells and words."""
+
+    @property
+    def attends(self) -> bool:
+        """Whether there are weights to be looked at."""
+        return self.reads != "mean"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,9 +46,7 @@ class ScenesRecipe(Recipe):
     """The sections of the recipe of scenes."""
 
     task: ScenesSettings = field(default_factory=ScenesSettings)
-    """What is learned, and the data that shows it."""
     model: CoAttentionSettings = field(default_factory=CoAttentionSettings)
-    """What is trained."""
 
 
 RECIPES = (ScenesRecipe,)

@@ -1,6 +1,6 @@
 """The recipe of translation, the task that a recipe is of unless it says otherwise. No torch here."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -53,15 +53,12 @@ class TranslationRecipe(Recipe):
     """The sections of the recipe of a translator."""
 
     task: TranslationSettings = field(default_factory=TranslationSettings)
-    """What is learned."""
     data: DataSettings
     """Which files to learn from."""
     tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
     """How text becomes tokens."""
     model: ModelSettings = field(default_factory=TransformerSettings)
-    """What is trained."""
     training: TranslationTrainingSettings = field(default_factory=TranslationTrainingSettings)
-    """How it is trained."""
     search: Changeable[SearchSettings] = field(default_factory=SearchSettings)
     """How the finished model translates unless told otherwise."""
 
@@ -86,6 +83,16 @@ class TranslationRecipe(Recipe):
                     f"(data.max_tokens + 1), not {attention.num_positions}: a location score has no other positions. "
                     "Raise it, lower data.max_tokens, or set model.attention.truncates = true"
                 )
+
+    def resolved(self) -> "TranslationRecipe":
+        """A warm start brings its own tokenizers, whatever the section says."""
+        if self.training.warm_start is None:
+            return self
+        from saccade.directory import ModelDirectory  # which knows this class
+
+        own = ModelDirectory.open_translator(self.training.warm_start).tokenizers
+        kind, size = own.source.kind, len(own.source)
+        return replace(self, tokenizer=replace(self.tokenizer, kind=kind, vocabulary=size, shared=own.shared))
 
 
 RECIPES = (TranslationRecipe,)

@@ -1,7 +1,4 @@
-"""Lines of text files, plain or compressed (gzip, zstd, told by content), streamed in constant memory.
-
-Only "\\n" ends a line, so that line n of one file stays beside line n of another whatever else a line holds.
-"""
+"""Lines of plain, gzip or zstd files, streamed in constant memory; only a newline ends a line."""
 
 import gzip
 import io
@@ -12,13 +9,20 @@ from typing import BinaryIO
 
 import zstandard
 
-from saccade.errors import DataError
+from saccade.errors import DataError, OutputExists
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 BLOCK = 1 << 13
 BOM = b"\xef\xbb\xbf"
 DAMAGES = (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError)
+_OTHERS = {
+    "a ZIP archive, such as a Word or Excel document": (b"pk\x03\x04",),
+    "a PDF document": (b"%pdf-",),
+    "an HTML page": (b"<!doctype html", b"<html"),
+    "an XML file": (b"<?xml", b"<tmx", b"<xliff"),
+}
+"""What people have beside text, by how it begins, in lower case."""
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -44,12 +48,21 @@ def check_readable(path: Path) -> None:
         open_bytes(path).close()
 
 
+def check_new(path: Path, done: str, kind: str = "file") -> None:
+    """Refuse an output that exists already; the message ends with what was not `done`."""
+    if path.exists():
+        raise OutputExists(f"{path} exists already. Remove it or name another {kind}; nothing was {done}.")
+
+
 def open_bytes(path: Path, *, key: str = "") -> io.BufferedReader:
     """The file as it stands, or a message that says why it cannot be had."""
     named = f", named by {key}," if key else ""
     if path.is_dir():
         raise DataError(f"{path}{named} must be a text file, but it is a directory. Name the file inside it.")
     try:
+        if path.is_file():
+            with path.open("rb") as file:
+                _check_lines(path, file.read(1024))
         return path.open("rb")
     except FileNotFoundError:
         raise DataError(
@@ -60,6 +73,23 @@ def open_bytes(path: Path, *, key: str = "") -> io.BufferedReader:
         raise DataError(
             f"The file {path}{named} must be readable, but it is not: {error.strerror}. Check its permissions."
         ) from None
+
+
+def _check_lines(path: Path, head: bytes) -> None:
+    """Refuse what is plainly not a file of lines, by the name of what it is."""
+    start = head.removeprefix(BOM).lstrip().lower()
+    for what, beginnings in _OTHERS.items():
+        if start.startswith(beginnings):
+            what = "a translation memory (TMX)" if b"<tmx" in start else what
+            raise DataError(
+                f"{path} must be a file of lines, but it is {what}. Export its text, a sentence a line, or source "
+                "and target in two columns with a tab between them."
+            )
+    if b"\n" not in head and head.count(b"\r") >= 2 and not head.startswith((_GZIP, _ZSTD)):
+        raise DataError(
+            f"The lines of {path} must end in LF or CR LF, but they end in CR alone. Convert it with: "
+            f"tr '\\r' '\\n' < {path} > {path.stem}.lf{path.suffix}"
+        )
 
 
 def decompressed(file: io.BufferedReader) -> io.BufferedReader:

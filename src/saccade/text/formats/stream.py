@@ -1,8 +1,4 @@
-"""Lines as they come, from files one after another or from a pipe, in memory that does not grow with them.
-
-How far they were read is a mark, with a checksum of every byte before it: whoever comes back with the same input goes
-on from there, and whoever comes with another one is told.
-"""
+"""Lines of files or of a pipe, in constant memory, with marks from which the same input can be resumed."""
 
 import hashlib
 import io

@@ -1,0 +1,87 @@
+"""Contestants of a claim, trained alike by the product's own updates, and what is measured of them."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from torch import nn
+
+from saccade.reproduce.finding import Advanced
+from saccade.training.settings import TrainingSettings
+from saccade.training.task import Learnable
+from saccade.training.updates import Updates, learn
+
+
+class OpenTask(Protocol):
+    """Makes the task of a contestant, such as `partial(FacetsTask, settings, model)`."""
+
+    def __call__(self, *, seed: int) -> Any:
+        """The task, whose data and first parameters the seed decides."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """A model with its task, and how it is trained."""
+
+    open_task: OpenTask
+    rate: float
+    """The highest learning rate."""
+    times: float = 1.0
+    """Its updates, as a multiple of those that the claim names."""
+    clip_norm: float = 1.0
+
+
+def claim_training(updates: int, rate: float, seed: int, clip_norm: float = 1.0) -> TrainingSettings:
+    """Adam as it was published, a warm-up of a twentieth, then down to zero in a line, by one thread: models so small
+    gain nothing from a second one.
+    """
+    return TrainingSettings(
+        updates=updates,
+        seed=seed,
+        learning_rate=rate,
+        warmup=max(1, updates // 20),
+        schedule="linear",
+        adam_betas=(0.9, 0.999),
+        adam_epsilon=1e-8,
+        clip_norm=clip_norm,
+        device="cpu",
+        threads=1,
+    )
+
+
+def compare(
+    contestants: Mapping[str, Contestant],
+    measure: Callable[[Any, nn.Module], Mapping[str, Any]],
+    updates: int,
+    seeds: Sequence[int],
+    advanced: Advanced,
+    watch: Callable[[Updates], None] = lambda training: None,
+) -> dict[str, Any]:
+    """Train every contestant with every seed; its parameters and updates, and of each run the CPU seconds and what
+    `measure` says of the task and the trained model. `watch` sees each training after each of its updates.
+    """
+    figures: dict[str, Any] = {}
+    for name, contestant in contestants.items():
+        runs, total = [], max(1, round(updates * contestant.times))
+
+        def tell(training: Updates, name: str = name, total: int = total) -> None:
+            advanced(name, training.progress.update, total)
+            watch(training)
+
+        for seed in seeds:
+            task: Learnable = contestant.open_task(seed=seed)
+            began = time.process_time()
+            model = learn(task, claim_training(total, contestant.rate, seed, contestant.clip_norm), tell)
+            seconds = round(time.process_time() - began, 1)
+            runs.append({"seed": seed, "cpu_seconds": seconds, **measure(task, model)})
+        parameters = sum(parameter.numel() for parameter in model.parameters())
+        figures[name] = {"parameters": parameters, "updates": total, "runs": runs}
+    return figures
+
+
+def evaluate(task: Any, model: nn.Module) -> Mapping[str, float]:
+    """The figures that a task of the product gives."""
+    figures: Mapping[str, float] = task.evaluate(model)
+    return figures
