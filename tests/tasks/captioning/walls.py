@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
-from saccade.tasks.captioning.network import EfficientNet
+from saccade.tasks.captioning.features import EfficientNet
 
 from saccade.nn.images import D_EFFICIENT
 
