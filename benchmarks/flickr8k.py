@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from saccade import TaskModel, open_model
-from saccade.tasks.captioning.photographs import PhotographsTask
+from saccade.tasks.captioning.task import PhotographsTask
 from saccade.trace.overlay import overlay
 from saccade.trace.words import words
 

@@ -1,4 +1,4 @@
-"""`saccade demo`, with task and training cut short; how well the whole of it learns is not asked here."""
+"""`saccade demo`, with task and training cut short; tests/end_to_end/test_demo.py runs the whole of it."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 
 def test_it_trains_scores_translates_and_draws(saccade, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    from saccade.cli import demo
+    from saccade.demo import demo
 
     monkeypatch.setattr(demo, "NUM_TRAIN", 200)
     monkeypatch.setattr(demo, "NUM_VALID", 10)
@@ -30,5 +30,6 @@ def test_a_directory_of_something_else_is_left_alone(saccade, tmp_path: Path):
     (tmp_path / "thesis.tex").write_text("mine")
     ended = saccade("demo", "--directory", tmp_path)
     assert ended.code == 1
-    assert ended.stderr == f"error: {tmp_path} exists and is not a demo. Name another one with --directory.\n"
+    assert str(tmp_path) in ended.stderr
+    assert "--directory" in ended.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]

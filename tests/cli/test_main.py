@@ -144,3 +144,9 @@ def test_help_says_what_follows_an_option(saccade):
     assert re.search(r"--split +auto\|sentences\|never ", told)
     assert re.search(r"--directory +-d +DIR ", saccade("demo", "--help").stdout)
     assert saccade("translate", "--model", "m", "--beam", "0").code == 2, "bounds still hold"
+
+
+def test_commands_load_where_there_is_no_resource_module():
+    """As on Windows."""
+    code = "import sys; sys.modules['resource'] = None; import saccade.cli.main, saccade.training.estimate"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

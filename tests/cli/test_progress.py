@@ -5,13 +5,13 @@ from io import StringIO
 
 import pytest
 from rich.console import Console
-from saccade.training.lesson import Validation
 from torch import nn
 
 from saccade.cli import console, progress
 from saccade.cli.progress import Display
 from saccade.training.checkpoint import Progress
 from saccade.training.settings import TrainingSettings
+from saccade.training.task import Validation
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SETTINGS = TrainingSettings(updates=2000, log_every=1)

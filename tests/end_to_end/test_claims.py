@@ -1,4 +1,4 @@
-"""Every claim, in small, by the one command."""
+"""Every claim, in small, by the one command; and two of the fastest in full, with their verdicts."""
 
 import json
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from saccade.reproduce.claims import CLAIMS
+from saccade.reproduce.claims import CLAIMS, reproduce
 
 
 @pytest.mark.slow
@@ -21,3 +21,11 @@ def test_every_claim_runs_and_is_told_and_drawn(tmp_path: Path):
         assert finding["figures"]
         assert f"Holds if: {finding['rule']}" in (tmp_path / name / "finding.md").read_text("utf-8")
         assert (tmp_path / name / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["facets", "length"])
+def test_a_claim_that_holds_on_the_page_holds_here(name: str, tmp_path: Path):
+    """With one seed of three: one and three minutes of CPU time."""
+    finding, report = reproduce(name, tmp_path, seeds=(1,))
+    assert finding.holds, report

@@ -185,7 +185,7 @@ def test_weights_of_zero_stay_zero_with_finite_gradients(dtype: torch.dtype, gam
 def module(parts: Parts, num_heads: int = HEADS) -> Addressing:
     d_key, reach, interpolates, sharpens = parts
     switches = {"num_heads": num_heads, "reach": reach, "interpolates": interpolates, "sharpens": sharpens}
-    addressing = Addressing(D_CONTROLLER, d_key, **switches).double()
+    addressing = Addressing(D_CONTROLLER, Parts(d_key, **switches)).double()
     torch.nn.init.normal_(addressing.of_controller.bias)
     return addressing
 
@@ -255,7 +255,7 @@ def test_the_fused_twin_gives_the_same_weights_and_gradients(parts: Parts, rows:
 
 def test_a_head_can_walk_through_the_rows_whatever_stands_there():
     """The third mode of §3.3.2: gate 0, a certain shift of 1, γ = 1, as nearly as outputs of ±20 can say it."""
-    addressing = Addressing(D_CONTROLLER, 2).double()
+    addressing = Addressing(D_CONTROLLER, Parts(2)).double()
     with torch.no_grad():
         addressing.of_controller.weight.zero_()
         addressing.of_controller.bias.copy_(double([0, 0, 0, -1000, -1000, -1000, 1000, -1000]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from saccade.nn.addressing import Addressing
+from saccade.nn.addressing import Addressing, Parts
 from saccade.nn.capture import capture
 from saccade.nn.turing import BLANK, FeedForwardController, LstmController, MachineState, TuringMachine, Writing, write
 
@@ -33,8 +33,8 @@ def machine(controller: str, reads: int, writes: int, switches: dict[str, int]) 
     kind = FeedForwardController if controller == "feed-forward" else LstmController
     built = TuringMachine(
         kind(D_INPUT + reads * D_ROW, D_CONTROLLER),
-        Addressing(D_CONTROLLER, D_ROW, num_heads=reads, **switches),
-        Writing(Addressing(D_CONTROLLER, D_ROW, num_heads=writes, **switches), D_CONTROLLER, D_ROW),
+        Addressing(D_CONTROLLER, Parts(D_ROW, **switches), reads),
+        Writing(Addressing(D_CONTROLLER, Parts(D_ROW, **switches), writes), D_CONTROLLER, D_ROW),
         rows=ROWS,
         d_key=D_ROW,
     ).double()

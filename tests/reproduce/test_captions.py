@@ -9,7 +9,7 @@ import torch
 
 from saccade.reproduce import captions
 from saccade.reproduce.captions import CONTESTANTS, MODELS, Noise
-from saccade.tasks.captioning.digits_task import DigitsTask
+from saccade.tasks.captioning.digits import DigitsTask
 from saccade.tasks.captioning.settings import DigitsSettings
 
 TASK = DigitsSettings(batch=2, clutter=0, easy=0)

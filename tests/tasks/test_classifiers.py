@@ -1,7 +1,6 @@
-"""The lessons of scenes, glyphs and facets: their data, their models against plain loops, and what they show."""
+"""The tasks of scenes, glyphs and facets: their data, and their models against plain loops."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -9,106 +8,18 @@ import torch
 from torch import Tensor, nn
 
 from saccade.data.sampler import Position
-from saccade.errors import DataError, ModelError
-from saccade.nn.capture import AttentionModule, capture
+from saccade.errors import DataError
+from saccade.nn.capture import capture
 from saccade.nn.feature_maps import MapAttention
 from saccade.search.settings import SearchSettings
 from saccade.tasks.facets.settings import FacetsSettings, MultiDimensionalSettings
 from saccade.tasks.facets.task import FacetsTask
-from saccade.tasks.generated import GeneratedTask
 from saccade.tasks.glyphs.settings import FeatureMapSettings, GlyphsSettings
 from saccade.tasks.glyphs.task import GlyphsTask, patterns
 from saccade.tasks.scenes.settings import CoAttentionSettings, ScenesSettings
 from saccade.tasks.scenes.task import ScenesTask, spell
 
 SEARCH = SearchSettings()
-LESSONS: dict[str, GeneratedTask[Any, Any, Any]] = {
-    **{
-        f"scenes {reads}": ScenesTask(ScenesSettings(batch=8), CoAttentionSettings(reads=reads, d_model=16), SEARCH)
-        for reads in ("parallel", "alternating", "mean", "image", "question")
-    },
-    **{
-        f"glyphs {attends}": GlyphsTask(
-            GlyphsSettings(batch=4, side=24), FeatureMapSettings(attends=attends, d_model=16), SEARCH
-        )
-        for attends in (True, False)
-    },
-    **{
-        f"facets {pooling}": FacetsTask(
-            FacetsSettings(batch=8), MultiDimensionalSettings(pooling=pooling, d_model=8), SEARCH
-        )
-        for pooling in ("features", "scalar")
-    },
-}
-
-
-@pytest.fixture(params=LESSONS)
-def lesson(request: pytest.FixtureRequest) -> GeneratedTask[Any, Any, Any]:
-    return LESSONS[request.param]
-
-
-def built(lesson: GeneratedTask[Any, Any, Any]) -> nn.Module:
-    torch.manual_seed(1)
-    return lesson.build().double().eval()
-
-
-def as_double(batch: Any) -> Any:
-    return replace(batch, image=batch.image.double()) if hasattr(batch, "image") else batch
-
-
-def row_of(batch: Any, row: int) -> Any:
-    """One example by itself."""
-    return type(batch)(*(getattr(batch, name)[row : row + 1] for name in batch.__dataclass_fields__))
-
-
-def test_every_attention_declares_its_kind(lesson: GeneratedTask[Any, Any, Any]):
-    layers = [module for module in built(lesson).modules() if isinstance(module, AttentionModule)]
-    assert {layer.kind for layer in layers} <= {"cross", "encoder", "image"}
-
-
-def test_company_changes_nothing(lesson: GeneratedTask[Any, Any, Any]):
-    model, batch = built(lesson), as_double(next(iter(lesson.fixed(1, 1))))
-    with torch.no_grad():
-        together = model(batch)
-        for row in range(3):
-            torch.testing.assert_close(model(row_of(batch, row))[0], together[row], rtol=0, atol=1e-12)
-
-
-def test_batches_are_functions_of_their_number(lesson: GeneratedTask[Any, Any, Any]):
-    stream = lesson.batches(Position(), 0, 1)
-    first, second = next(stream), next(stream)
-    again = next(lesson.batches(first.position, 0, 1))
-    for name in second.batch.__dataclass_fields__:
-        assert torch.equal(getattr(second.batch, name), getattr(again.batch, name))
-    other_process = next(lesson.batches(Position(), 1, 2))
-    assert torch.equal(other_process.batch.label, second.batch.label)
-    assert other_process.position == second.position
-
-
-@torch.no_grad()
-def test_the_loss_is_a_sum_over_targets(lesson: GeneratedTask[Any, Any, Any]):
-    model, batch = built(lesson), as_double(next(iter(lesson.fixed(1, 1))))
-    wanted, reported = lesson.learner(model)(batch)
-    rows = [row_of(batch, row) for row in range(len(batch.label))]
-    assert sum(row.num_targets for row in rows) == batch.num_targets
-    assert float(wanted) == pytest.approx(sum(float(lesson.learner(model)(row)[0]) for row in rows), rel=1e-9)
-    assert float(reported) == pytest.approx(float(wanted))
-
-
-def test_weights_are_shown_or_refused(lesson: GeneratedTask[Any, Any, Any]):
-    model = lesson.build()
-    if lesson.model.kind != "multidimensional" and not lesson.model.attends:
-        with pytest.raises(ModelError, match="Weights were asked for, but"):
-            lesson.show(model, None)
-        return
-    for layer in lesson.show(model, None)[0].layers:
-        np.testing.assert_allclose(layer.weights.sum(axis=-1), 1.0, atol=1e-5)
-
-
-def test_figures_of_a_model(lesson: GeneratedTask[Any, Any, Any]):
-    figures = lesson.evaluate(lesson.build())
-    assert set(figures) == {"loss", "accuracy"}
-    assert 0 <= figures["accuracy"] <= 1
 
 
 def test_the_answer_stands_where_the_question_asks():
@@ -134,8 +45,9 @@ def test_neither_scene_nor_question_alone_has_the_answer():
 
 
 def test_a_scene_is_named_by_a_number():
+    task = ScenesTask(ScenesSettings(), CoAttentionSettings(d_model=8), SEARCH)
     with pytest.raises(DataError) as error:
-        LESSONS["scenes parallel"].show(LESSONS["scenes parallel"].build(), "left")
+        task.show(task.build(), "left")
     assert "number" in str(error.value)
     assert "'left'" in str(error.value)
 

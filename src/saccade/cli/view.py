@@ -115,6 +115,8 @@ def _traces(
     """What the model writes by itself, best first, or what it is made to write; of another task, for any input."""
     model = saccade.open_model(path, device=device)
     if not isinstance(model, saccade.Translator):
+        if target is not None or beam is not None or n_best > 1:
+            raise typer.BadParameter("--target, --beam and --n-best need a model that translates: leave them out")
         return model.show(text)
     if text is None:
         raise typer.BadParameter("give --model with a TEXT, or --from with a stored trace")

@@ -13,6 +13,7 @@ from saccade.data.batch import Batch, Sources
 from saccade.models.encoder_decoder import EncoderDecoder, scaled
 from saccade.models.settings import ConvolutionalSettings
 from saccade.nn.attention import Memory
+from saccade.nn.axes import RowStates, RowTokens, States, TargetStates
 from saccade.nn.convolution import (
     ConvolutionalDecoderLayer,
     ConvolutionalEncoderLayer,
@@ -34,7 +35,6 @@ class ConvolutionalState:
     """Tokens read so far."""
 
     def pick(self, rows: Int[Tensor, " picked"]) -> "ConvolutionalState":
-        """The state of these rows, in this order."""
         inputs = tuple(inputs.index_select(0, rows) for inputs in self.inputs)
         return ConvolutionalState(self.source.pick(rows), inputs, self.length)
 
@@ -59,8 +59,7 @@ class Convolutional(EncoderDecoder[Memory, ConvolutionalState]):
             states = layer(states, sources.source_mask)
         return convolutional_memory(states, embedded, sources.source_mask)
 
-    def forward(self, batch: Batch) -> Float[Tensor, "batch target d_model"]:
-        """Teacher forcing: the decoder's last states at every position of a known target, all at once."""
+    def forward(self, batch: Batch) -> TargetStates:
         hidden, _ = self._decode(batch.prefix, self.start(self.encode(batch)))
         return hidden
 
@@ -70,16 +69,14 @@ class Convolutional(EncoderDecoder[Memory, ConvolutionalState]):
         zeros = memory.keys.new_zeros(batch, self.settings.kernel - 1, d_model)
         return ConvolutionalState(memory, tuple(zeros for _ in self.decoder))
 
-    def advance(
-        self, last: Int[Tensor, " rows"], state: ConvolutionalState
-    ) -> tuple[Float[Tensor, "rows d_model"], ConvolutionalState]:
+    def advance(self, last: RowTokens, state: ConvolutionalState) -> tuple[RowStates, ConvolutionalState]:
         """Read one token a row; each layer convolves it with its last inputs."""
         hidden, state = self._decode(last[:, None], state)
         return hidden[:, 0], state
 
     def _decode(
         self, prefix: Int[Tensor, "batch target"], state: ConvolutionalState
-    ) -> tuple[Float[Tensor, "batch target d_model"], ConvolutionalState]:
+    ) -> tuple[TargetStates, ConvolutionalState]:
         embedded = self.embed(self.target_embedding, prefix, state.length)
         states, inputs = embedded, []
         for layer, past in zip(self.decoder, state.inputs, strict=True):
@@ -88,9 +85,7 @@ class Convolutional(EncoderDecoder[Memory, ConvolutionalState]):
         hidden: Tensor = self.dropout(self.output(states))
         return hidden, ConvolutionalState(state.source, tuple(inputs), state.length + prefix.shape[1])
 
-    def embed(
-        self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0
-    ) -> Float[Tensor, "batch positions d_model"]:
+    def embed(self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0) -> States:
         # Small, about the paper's standard deviation of 0.1: the keys are not scaled by √d, so larger ones would start
         # out with attention that has decided already.
         placed = self.positions(scaled(embedding, ids), start) / math.sqrt(self.settings.d_model)

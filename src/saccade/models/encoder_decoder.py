@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from saccade.data.batch import Batch, Sources
 from saccade.models.settings import ModelSettings
+from saccade.nn.axes import RowStates, RowTokens, States, TargetStates
 from saccade.nn.dropout import Dropout
 from saccade.protocol import Learned
 
@@ -44,7 +45,7 @@ class Writer(nn.Module, ABC, Generic[Encoded, State]):
         """The state before the first token, one row per sentence of the memory."""
 
     @abstractmethod
-    def advance(self, last: Int[Tensor, " rows"], state: State) -> tuple[Float[Tensor, "rows d_model"], State]:
+    def advance(self, last: RowTokens, state: State) -> tuple[RowStates, State]:
         """Read one token a row: the decoder's last states, from which `step` says what may follow."""
 
     def pick(self, state: State, rows: Int[Tensor, " picked"]) -> State:
@@ -52,7 +53,7 @@ class Writer(nn.Module, ABC, Generic[Encoded, State]):
         picked: State = state.pick(rows)
         return picked
 
-    def step(self, last: Int[Tensor, " rows"], state: State) -> tuple[Float[Tensor, "rows vocab"], State]:
+    def step(self, last: RowTokens, state: State) -> tuple[Float[Tensor, "rows vocab"], State]:
         """Read the last token of every row and say what may follow."""
         hidden, state = self.advance(last, state)
         return self.logits(hidden).log_softmax(dim=-1), state
@@ -75,9 +76,7 @@ class Writer(nn.Module, ABC, Generic[Encoded, State]):
         """What turns hidden states into logits; with tied embeddings, the target's."""
         return self.output_embedding.weight
 
-    def embed(
-        self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0
-    ) -> Float[Tensor, "batch positions d_model"]:
+    def embed(self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0) -> States:
         """Vectors of about unit size, with dropout. Some kinds of model add positions, from `start` on."""
         embedded: Tensor = self.dropout(scaled(embedding, ids))
         return embedded
@@ -87,11 +86,7 @@ class EncoderDecoder(Writer[Encoded, State]):
     """Reads a source of tokens. A kind of model adds how it encodes."""
 
     def __init__(
-        self,
-        settings: ModelSettings,
-        num_source_tokens: int,
-        num_target_tokens: int,
-        output_bias: bool = False,
+        self, settings: ModelSettings, num_source_tokens: int, num_target_tokens: int, output_bias: bool = False
     ) -> None:
         super().__init__()
         embeddings, d_model = settings.embeddings, settings.d_model
@@ -110,7 +105,7 @@ class EncoderDecoder(Writer[Encoded, State]):
         """Read the source once."""
 
     @abstractmethod
-    def forward(self, batch: Batch) -> Float[Tensor, "batch target d_model"]:
+    def forward(self, batch: Batch) -> TargetStates:
         """Teacher forcing: the decoder's last states at every position of a known target."""
 
     def learn(self, batch: Batch) -> Learned:
@@ -125,7 +120,7 @@ def embedding_table(num_tokens: int, d_model: int) -> nn.Embedding:
     return embedding
 
 
-def scaled(embedding: nn.Embedding, ids: Int[Tensor, "batch positions"]) -> Float[Tensor, "batch positions d_model"]:
+def scaled(embedding: nn.Embedding, ids: Int[Tensor, "batch positions"]) -> States:
     """Vectors of about unit size."""
     vectors: Tensor = embedding(ids) * math.sqrt(embedding.embedding_dim)
     return vectors

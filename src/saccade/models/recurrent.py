@@ -1,13 +1,14 @@
 """The recurrent encoder-decoder: with a fixed vector, with Bahdanau's attention, with Luong's."""
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from saccade.data.batch import Batch, Sources
 from saccade.models.encoder_decoder import EncoderDecoder
 from saccade.models.settings import AttentionSettings, RecurrentSettings
 from saccade.nn.attention import Attention
+from saccade.nn.axes import RowStates, RowTokens, SourceMask, TargetStates
 from saccade.nn.hard import HardAttention
 from saccade.nn.normalise import Normalise, masked_entmax, masked_softmax, masked_sparsemax
 from saccade.nn.recurrent import (
@@ -63,8 +64,7 @@ class Recurrent(EncoderDecoder[Encoded, DecoderState]):
             return encoded
         return encoded._replace(states=encoded.states.take_along_dim(order[..., None], dim=1))  # its own inverse
 
-    def forward(self, batch: Batch) -> Float[Tensor, "batch target d_model"]:
-        """Teacher forcing: the decoder's states at every position of a known target."""
+    def forward(self, batch: Batch) -> TargetStates:
         return self.learn(batch).hidden
 
     def learn(self, batch: Batch) -> Learned:
@@ -78,10 +78,7 @@ class Recurrent(EncoderDecoder[Encoded, DecoderState]):
         source = self.decoder.cross_attention.memory(memory.states, memory.mask)
         return DecoderState(memory.last, source, feed=torch.zeros_like(memory.last.hidden[-1]))
 
-    def advance(
-        self, last: Int[Tensor, " rows"], state: DecoderState
-    ) -> tuple[Float[Tensor, "rows d_model"], DecoderState]:
-        """Read one token a row."""
+    def advance(self, last: RowTokens, state: DecoderState) -> tuple[RowStates, DecoderState]:
         decoded, state = self.decoder(self.embed(self.target_embedding, last[:, None]), state)
         return decoded.hidden[:, 0], state
 
@@ -126,7 +123,7 @@ def _score(settings: AttentionSettings, d_model: int) -> Score:
             return Location(d_model, settings.num_positions, truncates=settings.truncates)
 
 
-def _reversed_order(mask: Bool[Tensor, "batch source"]) -> Int[Tensor, "batch source"]:
+def _reversed_order(mask: SourceMask) -> Int[Tensor, "batch source"]:
     """Every source backwards (Sutskever et al. 2014, §3.3); its end and its padding stay where they are."""
     place = torch.arange(mask.shape[1], device=mask.device)
     last = mask.sum(dim=1, keepdim=True) - 1

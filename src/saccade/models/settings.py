@@ -33,7 +33,6 @@ class Stacks(Checked):
 
     @property
     def num_decoder_layers(self) -> int:
-        """Layers of the decoder."""
         return self.layers if self.decoder_layers is None else self.decoder_layers
 
     @property

@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor, nn
 
 from saccade.data.batch import Batch, Sources
 from saccade.models.encoder_decoder import EncoderDecoder, Writer, scaled
 from saccade.models.settings import TransformerSettings
 from saccade.nn.attention import Memory
+from saccade.nn.axes import RowStates, RowTokens, States, TargetStates
 from saccade.nn.capture import active_capture
 from saccade.nn.positions import Positions
 from saccade.nn.transformer import DecoderLayer, EncoderLayer, LayerShape
@@ -59,9 +60,7 @@ class TransformerWriter(Writer[Memory, TransformerState]):
         source = tuple(layer.cross_attention.memory(memory.keys, memory.mask) for layer in self._decoder)
         return TransformerState(source, tuple(_nothing_like(keys) for keys in source))
 
-    def advance(
-        self, last: Int[Tensor, " rows"], state: TransformerState
-    ) -> tuple[Float[Tensor, "rows d_model"], TransformerState]:
+    def advance(self, last: RowTokens, state: TransformerState) -> tuple[RowStates, TransformerState]:
         """Read one token a row; only its own keys and values are new."""
         states = self.embed(self.target_embedding, last[:, None], start=state.length)
         said = []
@@ -70,10 +69,7 @@ class TransformerWriter(Writer[Memory, TransformerState]):
             said.append(now)
         return self.decoder_norm(states)[:, 0], replace(state, said=tuple(said))
 
-    def embed(
-        self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0
-    ) -> Float[Tensor, "batch positions d_model"]:
-        """Vectors of tokens and of their positions."""
+    def embed(self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0) -> States:
         embedded: Tensor = self.dropout(self.positions(scaled(embedding, ids), start))
         return embedded
 
@@ -113,8 +109,7 @@ class Transformer(EncoderDecoder[Memory, TransformerState], TransformerWriter):
         states = self.encoder_norm(states)
         return Memory(states, states, sources.source_mask)
 
-    def forward(self, batch: Batch) -> Float[Tensor, "batch target d_model"]:
-        """Teacher forcing: the decoder's last states at every position of a known target, all at once."""
+    def forward(self, batch: Batch) -> TargetStates:
         memory = self.encode(batch)
         states = self.embed(self.target_embedding, batch.prefix)
         for layer in self._decoder:
@@ -128,7 +123,7 @@ def _nothing_like(memory: Memory) -> Memory:
     return Memory(memory.keys[..., :0, :], memory.values[..., :0, :])
 
 
-def _together(sentences: Int[Tensor, " rows"]) -> tuple[Int[Tensor, " sentences"], int]:
+def _together(sentences: RowTokens) -> tuple[Int[Tensor, " sentences"], int]:
     """The sentences of rows, each once if all have equally many rows that stand together; and how many."""
     each, counts = torch.unique_consecutive(sentences, return_counts=True)
     width = int(counts[0]) if len(counts) else 1

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from saccade.nn.axes import ControllerStates, HeadWeights, Keys
 from saccade.nn.capture import AttentionModule, active_capture
 from saccade.nn.layers import init_xavier
 from saccade.nn.normalise import masked_softmax
@@ -21,25 +22,23 @@ SHORTEST = 1e-12
 """A vector shorter than this has no direction."""
 LARGEST = 20.0
 """Outputs of a controller are cut off beyond: sharper than this, a head would hardly learn any more."""
+HeadOutputs = Float[Tensor, "batch heads d_outputs"]
+Weights = Float[Tensor, "*batch key"]
 
 
 def content(
-    wanted: Float[Tensor, "batch heads d_key"],
-    memory: Float[Tensor, "batch key d_key"],
-    sharpness: Float[Tensor, "batch heads 1"],
-) -> Float[Tensor, "batch heads key"]:
+    wanted: Float[Tensor, "batch heads d_key"], memory: Keys, sharpness: Float[Tensor, "batch heads 1"]
+) -> HeadWeights:
     """softmax(β cos(k, M)) (eq. 5–6). A row of zeros has no direction: its cosine is 0, and it gets no gradient."""
     return masked_softmax(sharpness * (unit(wanted) @ unit(memory).mT), None)
 
 
-def interpolate(
-    weights: Float[Tensor, "*batch key"], previous: Float[Tensor, "*batch key"], gate: Float[Tensor, "*batch 1"]
-) -> Float[Tensor, "*batch key"]:
+def interpolate(weights: Weights, previous: Weights, gate: Float[Tensor, "*batch 1"]) -> Weights:
     """gw + (1 - g)w′ (eq. 7): a gate of 0 keeps the previous weights."""
     return gate * weights + (1 - gate) * previous
 
 
-def shift(weights: Float[Tensor, "*batch key"], shifts: Float[Tensor, "*batch shifts"]) -> Float[Tensor, "*batch key"]:
+def shift(weights: Weights, shifts: Float[Tensor, "*batch shifts"]) -> Weights:
     """Σ_j w(j)s(i - j), counted around (eq. 8). `shifts` says how likely each shift from -r to r is."""
     assert shifts.shape[-1] % 2 == 1
     reach = shifts.shape[-1] // 2
@@ -47,7 +46,7 @@ def shift(weights: Float[Tensor, "*batch key"], shifts: Float[Tensor, "*batch sh
     return (rolled @ shifts[..., None])[..., 0]
 
 
-def sharpen(weights: Float[Tensor, "*batch key"], gamma: Float[Tensor, "*batch 1"]) -> Float[Tensor, "*batch key"]:
+def sharpen(weights: Weights, gamma: Float[Tensor, "*batch 1"]) -> Weights:
     """w^γ / Σw^γ (eq. 9), γ ≥ 1. A weight of zero stays zero, and gets no gradient."""
     # By logarithms: with a hundred rows, the powers of even weights would all be zero in float32.
     counts = weights > 0
@@ -59,6 +58,7 @@ class Parts(NamedTuple):
 
     d_key: int
     reach: int = 1
+    """The farthest shift, in either direction."""
     interpolates: bool = True
     sharpens: bool = True
 
@@ -68,12 +68,7 @@ class Parts(NamedTuple):
         return [self.d_key, 1, int(self.interpolates), 2 * self.reach + 1 if self.reach else 0, int(self.sharpens)]
 
 
-def address(
-    outputs: Float[Tensor, "batch heads d_outputs"],
-    memory: Float[Tensor, "batch key d_key"],
-    previous: Float[Tensor, "batch heads key"],
-    parts: Parts,
-) -> Float[Tensor, "batch heads key"]:
+def address(outputs: HeadOutputs, memory: Keys, previous: HeadWeights, parts: Parts) -> HeadWeights:
     """What a controller says to its heads, and where they look then (Figure 2): the readable twin."""
     wanted, sharpness, gate, shifts, gamma = torch.split(outputs.clamp(-LARGEST, LARGEST), parts.sizes, dim=-1)
     weights = content(wanted, memory, softplus(sharpness))
@@ -86,12 +81,7 @@ def address(
     return weights
 
 
-def address_fused(
-    outputs: Float[Tensor, "batch heads d_outputs"],
-    memory: Float[Tensor, "batch key d_key"],
-    previous: Float[Tensor, "batch heads key"],
-    parts: Parts,
-) -> Float[Tensor, "batch heads key"]:
+def address_fused(outputs: HeadOutputs, memory: Keys, previous: HeadWeights, parts: Parts) -> HeadWeights:
     """`address` with its gradients by hand: a third of the operations, which is what a small machine's step costs."""
     weights: Tensor = _Addressed.apply(outputs, memory, previous, parts)  # type: ignore[no-untyped-call]
     return weights
@@ -100,34 +90,19 @@ def address_fused(
 class Addressing(AttentionModule):
     """The weights of heads over the rows of a memory: content, interpolation, shift, sharpening (Figure 2).
 
-    `reach` is the farthest shift, in either direction. A head that cannot interpolate finds its place by content
-    anew at each step, and one that cannot sharpen keeps what shifts have blurred.
+    A head that cannot interpolate finds its place by content anew at each step, and one that cannot sharpen keeps what
+    shifts have blurred.
     """
 
     kind = "memory"
 
-    def __init__(
-        self,
-        d_controller: int,
-        d_key: int,
-        *,
-        num_heads: int = 1,
-        reach: int = 1,
-        interpolates: bool = True,
-        sharpens: bool = True,
-    ) -> None:
+    def __init__(self, d_controller: int, parts: Parts, num_heads: int = 1) -> None:
         super().__init__()
-        self.num_heads = num_heads
-        self.parts = Parts(d_key, reach, interpolates, sharpens)
+        self.num_heads, self.parts = num_heads, parts
         self.of_controller = nn.Linear(d_controller, num_heads * sum(self.parts.sizes))
         init_xavier(self.of_controller)
 
-    def forward(
-        self,
-        controller: Float[Tensor, "batch d_controller"],
-        memory: Float[Tensor, "batch key d_key"],
-        previous: Float[Tensor, "batch heads key"],
-    ) -> Float[Tensor, "batch heads key"]:
+    def forward(self, controller: ControllerStates, memory: Keys, previous: HeadWeights) -> HeadWeights:
         """Where the controller wants each head to look, given where it looked before."""
         outputs = self.of_controller(controller).unflatten(-1, (self.num_heads, -1))
         weights = address_fused(outputs, memory, previous, self.parts)

@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
+from saccade.nn.axes import HeadQueries, KeyStates, Mask, Query, QueryByKey
 from saccade.nn.capture import AttentionModule, Kind, active_capture
 from saccade.nn.dropout import drop
 from saccade.nn.masks import causal_mask
@@ -25,7 +26,7 @@ class Memory:
 
     keys: Float[Tensor, "batch *heads key d_key"]
     values: Float[Tensor, "batch *heads key d_value"]
-    mask: Bool[Tensor, "batch key"] | None = None
+    mask: Mask | None = None
     """True = may be attended; None = all may."""
 
     def append(self, new: "Memory") -> "Memory":
@@ -63,17 +64,11 @@ class Read(NamedTuple):
     """Of the positions, where they were chosen by chance."""
     entropy: Float[Tensor, "batch query"] | None = None
     """Of the distribution they were chosen from."""
-    weights: Float[Tensor, "batch query key"] | None = None
+    weights: QueryByKey | None = None
     """Of each position, or its probability of being chosen; None where the fused path has not written them down."""
 
 
-def attend(
-    query: Float[Tensor, "batch heads query d_key"],
-    memory: Memory,
-    *,
-    causal: bool = False,
-    dropout: float = 0.0,
-) -> Attended:
+def attend(query: HeadQueries, memory: Memory, *, causal: bool = False, dropout: float = 0.0) -> Attended:
     """softmax(QKᵀ/√d_k)V (Vaswani et al. 2017, eq. 1), one operation a line: the readable twin of `attend_fused`."""
     scores = query @ memory.keys.mT / math.sqrt(query.shape[-1])
     weights = masked_softmax(scores, allowed(query, memory, causal))
@@ -81,12 +76,7 @@ def attend(
 
 
 def attend_fused(
-    query: Float[Tensor, "batch heads query d_key"],
-    memory: Memory,
-    *,
-    causal: bool = False,
-    dropout: float = 0.0,
-    scale: float | None = None,
+    query: HeadQueries, memory: Memory, *, causal: bool = False, dropout: float = 0.0, scale: float | None = None
 ) -> Float[Tensor, "batch heads query d_value"]:
     """The context of `attend` in one kernel, which never writes the weights down. `scale` is 1/√d_k unless given."""
     whole = causal and memory.mask is None and query.shape[-2] == memory.keys.shape[-2]
@@ -101,9 +91,7 @@ def attend_fused(
     )
 
 
-def allowed(
-    query: Float[Tensor, "batch heads query d_key"], memory: Memory, causal: bool
-) -> Bool[Tensor, "..."] | None:
+def allowed(query: HeadQueries, memory: Memory, causal: bool) -> Bool[Tensor, "..."] | None:
     """Which keys each query may attend to, shaped to meet the scores."""
     mask = None if memory.mask is None else memory.mask[:, None, None, :]
     if not causal or query.shape[-2] == 1:  # a single query comes last, and may see every key
@@ -124,29 +112,23 @@ class Attention(AttentionModule):
         kind: Kind | None = None,
     ) -> None:
         super().__init__()
-        self.kind = kind
-        self.score = score
-        self.normalise = normalise
-        self.windows = windows
+        self.kind, self.score, self.normalise, self.windows = kind, score, normalise, windows
 
-    def memory(
-        self, states: Float[Tensor, "batch key d_states"], mask: Bool[Tensor, "batch key"] | None = None
-    ) -> Memory:
+    def memory(self, states: KeyStates, mask: Mask | None = None) -> Memory:
         """What these states offer to be attended to: keys prepared once, and they themselves to be read."""
         return Memory(self.score.keys(states), states, mask)
 
-    def forward(self, query: Float[Tensor, "batch query d_query"], memory: Memory, start: int = 0) -> Read:
+    def forward(self, query: Query, memory: Memory, start: int = 0) -> Read:
         """Ask the memory. The first query stands at position `start` of the target, which windows may want to know."""
-        if captured := active_capture():
-            context, weights = self.attend(query, memory, start)
-            captured.record(self, weights[:, None])  # one head
-            return Read(context, weights=weights)
-        if isinstance(self.score, InnerProduct) and self.normalise is masked_softmax and self.windows is None:
+        captured, is_plain = active_capture(), self.normalise is masked_softmax and self.windows is None
+        if is_plain and isinstance(self.score, InnerProduct) and not captured:
             return Read(self._fused(self.score, query, memory))
         context, weights = self.attend(query, memory, start)
+        if captured:
+            captured.record(self, weights[:, None])  # one head
         return Read(context, weights=weights)
 
-    def attend(self, query: Float[Tensor, "batch query d_query"], memory: Memory, start: int = 0) -> Attended:
+    def attend(self, query: Query, memory: Memory, start: int = 0) -> Attended:
         """The context and its weights, one operation a line: the twin of the fused path."""
         scores = self.score(query, memory.keys)
         mask, gain = real_keys(memory)[:, None], None
@@ -163,7 +145,7 @@ class Attention(AttentionModule):
         return attend_fused(score.queries(query)[:, None], in_one_head, scale=score.scale)[:, 0]
 
 
-def real_keys(memory: Memory) -> Bool[Tensor, "batch key"]:
+def real_keys(memory: Memory) -> Mask:
     """The mask of a memory, all True where it has none."""
     if memory.mask is not None:
         return memory.mask

@@ -1,5 +1,8 @@
 """The legend of every tensor annotation: one word, one meaning, in all of saccade. A test keeps the code to it."""
 
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
 AXES = {
     "batch": "examples side by side",
     "source": "positions of the source sequence",
@@ -59,3 +62,20 @@ AXES = {
     "d_features": "size of the vectors that a network made of an image beforehand",
     "classes": "classes of which one is to be named",
 }
+
+# Tensors that many layers are given or give
+
+Mask = Bool[Tensor, "batch key"]
+Query = Float[Tensor, "batch query d_query"]
+QueryByKey = Float[Tensor, "batch query key"]
+Keys = Float[Tensor, "batch key d_key"]
+KeyStates = Float[Tensor, "batch key d_states"]
+States = Float[Tensor, "batch positions d_model"]
+SourceStates = Float[Tensor, "batch source d_model"]
+SourceMask = Bool[Tensor, "batch source"]
+TargetStates = Float[Tensor, "batch target d_model"]
+HeadQueries = Float[Tensor, "batch heads query d_key"]
+HeadWeights = Float[Tensor, "batch heads key"]
+ControllerStates = Float[Tensor, "batch d_controller"]
+RowTokens = Int[Tensor, " rows"]
+RowStates = Float[Tensor, "rows d_model"]

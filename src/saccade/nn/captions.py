@@ -3,15 +3,18 @@
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from saccade.nn.attention import Memory
+from saccade.nn.axes import Mask, TargetStates
 from saccade.nn.dropout import Dropout
 from saccade.nn.layers import init_xavier
 from saccade.nn.masks import mean_of
 from saccade.nn.recurrent import Decoded, OneVector, Reader, Recurrence, RecurrentShape, RecurrentState, joined
+
+Hidden = Float[Tensor, "batch d_model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +26,13 @@ class CaptionState:
     """The cells of the image; never change."""
 
     def pick(self, rows: Int[Tensor, " picked"]) -> "CaptionState":
-        """The state of these rows, in this order."""
         return CaptionState(self.recurrent.pick(rows), self.image.pick(rows))
 
 
 class MeanVector(OneVector):
     """No attention: every step reads the mean of all cells (Vinyals et al. 2015 read as much, and once only)."""
 
-    def memory(self, states: Float[Tensor, "batch key d_value"], mask: Bool[Tensor, "batch key"] | None) -> Memory:
+    def memory(self, states: Float[Tensor, "batch key d_value"], mask: Mask | None) -> Memory:
         """A memory of a single key."""
         vector = mean_of(states, mask)[:, None]
         return Memory(vector, vector)
@@ -55,18 +57,14 @@ class ShowAttendTell(nn.Module):
         init_xavier(self.first_hidden, self.first_cell, self.gate, self.of_hidden, self.of_context)
         nn.init.constant_(self.gate.bias, 3.0)  # open at first
 
-    def start(
-        self, cells: Float[Tensor, "batch key d_image"], mask: Bool[Tensor, "batch key"] | None = None
-    ) -> CaptionState:
+    def start(self, cells: Float[Tensor, "batch key d_image"], mask: Mask | None = None) -> CaptionState:
         """h₀ and c₀ are told by the mean of the cells, through tanh as in the authors' code."""
         mean = mean_of(cells, mask)
         real = torch.ones(cells.shape[:2], dtype=torch.bool, device=cells.device) if mask is None else mask
         first = RecurrentState(self.first_hidden(mean).tanh()[None], self.first_cell(mean).tanh()[None])
         return CaptionState(first, self.cross_attention.memory(cells, real))
 
-    def forward(
-        self, embedded: Float[Tensor, "batch target d_model"], state: CaptionState
-    ) -> tuple[Decoded, CaptionState]:
+    def forward(self, embedded: TargetStates, state: CaptionState) -> tuple[Decoded, CaptionState]:
         """All positions of `embedded`, one or many, from this state on."""
         assert state.recurrent.cell is not None
         hidden, cell, reads, outputs = state.recurrent.hidden[0], state.recurrent.cell[0], [], []
@@ -90,20 +88,15 @@ class Stepping:
     The twin is the LSTM itself, which prepares its parameters anew in every call: that takes longer than a position.
     """
 
-    def __init__(self, stack: nn.RNNBase, embedded: Float[Tensor, "batch target d_model"]) -> None:
+    def __init__(self, stack: nn.RNNBase, embedded: TargetStates) -> None:
         of_input, of_hidden, *biases = stack.all_weights[0]
         d_known = embedded.shape[-1]
         self.of_known = linear(embedded, of_input[:, :d_known], biases[0] + biases[1]).unbind(dim=1)
         self.of_context, self.of_hidden = of_input[:, d_known:].t(), of_hidden.t()
 
     def __call__(
-        self,
-        position: int,
-        context: Float[Tensor, "batch d_image"],
-        hidden: Float[Tensor, "batch d_model"],
-        cell: Float[Tensor, "batch d_model"],
-    ) -> tuple[Float[Tensor, "batch d_model"], Float[Tensor, "batch d_model"]]:
-        """The next hidden state and cell."""
+        self, position: int, context: Float[Tensor, "batch d_image"], hidden: Hidden, cell: Hidden
+    ) -> tuple[Hidden, Hidden]:
         gates = torch.addmm(self.of_known[position], context, self.of_context).addmm(hidden, self.of_hidden)
         into, keep, new, out = gates.chunk(4, dim=1)  # torch's order
         cell = keep.sigmoid() * cell + into.sigmoid() * new.tanh()

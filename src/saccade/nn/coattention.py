@@ -16,6 +16,11 @@ from saccade.nn.layers import init_xavier
 from saccade.nn.normalise import masked_softmax
 from saccade.nn.scores import Additive
 
+Image = Float[Tensor, "batch regions d_image"]
+ImageMask = Bool[Tensor, "batch regions"]
+Question = Float[Tensor, "batch words d_question"]
+QuestionMask = Bool[Tensor, "batch words"]
+
 
 class CoAttended(NamedTuple):
     """What was read on either side."""
@@ -41,10 +46,10 @@ class ParallelCoAttention(nn.Module):
 
     def forward(
         self,
-        image: Float[Tensor, "batch regions d_image"],
-        question: Float[Tensor, "batch words d_question"],
-        image_mask: Bool[Tensor, "batch regions"] | None = None,
-        question_mask: Bool[Tensor, "batch words"] | None = None,
+        image: Image,
+        question: Question,
+        image_mask: ImageMask | None = None,
+        question_mask: QuestionMask | None = None,
     ) -> CoAttended:
         """What is read on either side, each led by the other."""
         affinity = (question @ self.affinity(image).mT).tanh()
@@ -72,10 +77,10 @@ class AlternatingCoAttention(nn.Module):
 
     def forward(
         self,
-        image: Float[Tensor, "batch regions d_image"],
-        question: Float[Tensor, "batch words d_question"],
-        image_mask: Bool[Tensor, "batch regions"] | None = None,
-        question_mask: Bool[Tensor, "batch words"] | None = None,
+        image: Image,
+        question: Question,
+        image_mask: ImageMask | None = None,
+        question_mask: QuestionMask | None = None,
     ) -> CoAttended:
         """What the second pass reads in the image, and the third in the question."""
         summary = self.first(question, question_mask)

@@ -9,11 +9,12 @@ import math
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import glu, pad
 
 from saccade.nn.attention import Attention, Memory
+from saccade.nn.axes import SourceMask, SourceStates, States, TargetStates
 from saccade.nn.dropout import Dropout
 from saccade.nn.layers import init_xavier
 from saccade.nn.scores import dot
@@ -42,7 +43,7 @@ class GatedConvolution(nn.Module):
         nn.init.normal_(self.window.weight, std=math.sqrt(4 * (1 - shape.dropout) / (shape.kernel * shape.d_model)))
         nn.init.zeros_(self.window.bias)
 
-    def forward(self, states: Float[Tensor, "batch padded d_model"]) -> Float[Tensor, "batch positions d_model"]:
+    def forward(self, states: Float[Tensor, "batch padded d_model"]) -> States:
         """One output for each window that fits: k - 1 fewer than there are states."""
         windows = self.dropout(states).unfold(1, self.kernel, 1)
         return glu(self.window(windows.transpose(-1, -2).flatten(-2)), dim=-1)
@@ -55,9 +56,7 @@ class ConvolutionalEncoderLayer(nn.Module):
         super().__init__()
         self.convolution = GatedConvolution(shape)
 
-    def forward(
-        self, states: Float[Tensor, "batch source d_model"], mask: Bool[Tensor, "batch source"]
-    ) -> Float[Tensor, "batch source d_model"]:
+    def forward(self, states: SourceStates, mask: SourceMask) -> SourceStates:
         states = states * mask[..., None]  # what lies beyond the end is like what lies before the beginning: zero
         side = self.convolution.kernel // 2
         convolved: Tensor = self.convolution(pad(states, (0, 0, side, side)))
@@ -76,12 +75,8 @@ class ConvolutionalDecoderLayer(nn.Module):
         init_xavier(self.query, self.output)
 
     def forward(
-        self,
-        states: Float[Tensor, "batch target d_model"],
-        embedded: Float[Tensor, "batch target d_model"],
-        source: Memory,
-        past: Float[Tensor, "batch before d_model"],
-    ) -> tuple[Float[Tensor, "batch target d_model"], Float[Tensor, "batch before d_model"]]:
+        self, states: TargetStates, embedded: TargetStates, source: Memory, past: Float[Tensor, "batch before d_model"]
+    ) -> tuple[TargetStates, Float[Tensor, "batch before d_model"]]:
         """The new states, and the last k - 1 inputs, which the next position needs. At first the past is zero.
 
         d = (W h + b + g)√½ asks with the position's own embedding g (eq. 1).
@@ -94,11 +89,7 @@ class ConvolutionalDecoderLayer(nn.Module):
         return after, seen[:, states.shape[1] :]
 
 
-def convolutional_memory(
-    states: Float[Tensor, "batch source d_model"],
-    embedded: Float[Tensor, "batch source d_model"],
-    mask: Bool[Tensor, "batch source"],
-) -> Memory:
+def convolutional_memory(states: SourceStates, embedded: SourceStates, mask: SourceMask) -> Memory:
     """Keys z, values (z + e)√½ · √m: what an element means, and which one it is (eq. 2)."""
     num_states = mask.sum(dim=1).to(states.dtype)
     values = (states + embedded) * HALF * num_states.sqrt()[:, None, None]

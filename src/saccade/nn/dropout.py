@@ -106,5 +106,4 @@ class Dropout(nn.Module):
         self.rate = rate
 
     def forward(self, states: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        """In training, zero a random share of the elements and scale up the rest."""
         return drop(states, self.rate) if self.training else states

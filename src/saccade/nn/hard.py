@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from saccade.nn.attention import Memory, Read, real_keys
+from saccade.nn.axes import Mask, Query, QueryByKey
 from saccade.nn.capture import AttentionModule, Kind, active_capture
 from saccade.nn.normalise import masked_softmax
 from saccade.nn.scores import Score
@@ -25,7 +26,6 @@ class HardMemory(Memory):
     """None = nothing is left to chance: the likeliest position is read."""
 
     def pick(self, rows: Int[Tensor, " picked"]) -> "HardMemory":
-        """The memory of these rows of the batch, in this order."""
         picked = Memory.pick(self, rows)
         samples = None if self.samples is None else self.samples.index_select(0, rows)
         return HardMemory(picked.keys, picked.values, picked.mask, samples)
@@ -44,14 +44,12 @@ class HardAttention(AttentionModule):
         self.score = score
         self.sampling = sampling
 
-    def memory(
-        self, states: Float[Tensor, "batch key d_value"], mask: Bool[Tensor, "batch key"] | None = None
-    ) -> HardMemory:
+    def memory(self, states: Float[Tensor, "batch key d_value"], mask: Mask | None = None) -> HardMemory:
         """What these states offer to be attended to; in training, with the toss of the coin for each source."""
         samples = torch.rand(len(states), device=states.device) < self.sampling if self.training else None
         return HardMemory(self.score.keys(states), states, mask, samples)
 
-    def forward(self, query: Float[Tensor, "batch query d_query"], memory: HardMemory, start: int = 0) -> Read:
+    def forward(self, query: Query, memory: HardMemory, start: int = 0) -> Read:
         """The context, and the log-probability, entropy and distribution of the choices."""
         mask = real_keys(memory)[:, None]
         distribution = masked_softmax(self.score(query, memory.keys), mask)
@@ -71,9 +69,7 @@ class HardAttention(AttentionModule):
         return Read(weights @ memory.values, log_prob, entropy, distribution)
 
 
-def _places(
-    distribution: Float[Tensor, "batch query key"], samples: Bool[Tensor, " batch"] | None
-) -> Int[Tensor, "batch query"]:
+def _places(distribution: QueryByKey, samples: Bool[Tensor, " batch"] | None) -> Int[Tensor, "batch query"]:
     """Where each query's choice falls, likeliest or by chance. With nothing to choose from, anywhere."""
     if samples is None:
         return distribution.argmax(dim=-1)

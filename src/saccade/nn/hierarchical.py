@@ -1,10 +1,11 @@
 """Hierarchical attention (Yang et al. 2016): words are pooled to sentences, and these to a document."""
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from saccade.nn.attention import Attention, Read
+from saccade.nn.axes import KeyStates, Mask
 from saccade.nn.capture import Kind
 from saccade.nn.layers import init_xavier
 from saccade.nn.scores import InnerProduct
@@ -24,9 +25,7 @@ class LearnedQuery(nn.Module):
         init_xavier(inner)
         nn.init.uniform_(self.query, -(d_hidden**-0.5), d_hidden**-0.5)
 
-    def forward(
-        self, states: Float[Tensor, "batch key d_states"], mask: Bool[Tensor, "batch key"] | None = None
-    ) -> Float[Tensor, "batch d_states"]:
+    def forward(self, states: KeyStates, mask: Mask | None = None) -> Float[Tensor, "batch d_states"]:
         """The pooled vector; zero where all is masked."""
         query = self.query.expand(len(states), 1, -1)
         read: Read = self.attention(query, self.attention.memory(states, mask))

@@ -12,6 +12,9 @@ from torch.nn.functional import pad, relu, relu6
 from saccade.nn.dropout import Dropout
 from saccade.nn.positions import sinusoids
 
+Image = Float[Tensor, "batch channels pixel_rows pixel_columns"]
+Grid = Float[Tensor, "batch grid_rows grid_columns d_image"]
+
 
 @runtime_checkable  # so that the shape checks of the tests can look at it
 class GivesGrid(Protocol):
@@ -20,7 +23,7 @@ class GivesGrid(Protocol):
     d_image: int
     """The size of these vectors."""
 
-    def __call__(self, images: Tensor) -> Float[Tensor, "batch grid_rows grid_columns d_image"]: ...
+    def __call__(self, images: Tensor) -> Grid: ...
 
 
 class Residual(nn.Module):
@@ -33,7 +36,7 @@ class Residual(nn.Module):
         self.norms = nn.ModuleList([nn.GroupNorm(_groups(d_output), d_output) for _ in range(2)])
         self.around = nn.Identity() if d_input == d_output and stride == 1 else nn.Conv2d(d_input, d_output, 1, stride)
 
-    def forward(self, grid: Float[Tensor, "batch channels pixel_rows pixel_columns"]) -> Float[Tensor, "batch ..."]:
+    def forward(self, grid: Image) -> Float[Tensor, "batch ..."]:
         update = self.norms[1](self.second(relu(self.norms[0](self.first(grid)))))
         return relu(self.around(grid) + update)
 
@@ -53,9 +56,7 @@ class ResidualEncoder(nn.Module):
         self.block = Residual(d_image // 2, d_image, 2)
         self.norm = nn.LayerNorm(d_image)
 
-    def forward(
-        self, images: Float[Tensor, "batch channels pixel_rows pixel_columns"]
-    ) -> Float[Tensor, "batch grid_rows grid_columns d_image"]:
+    def forward(self, images: Image) -> Grid:
         grid: Tensor = self.norm(self.block(relu(self.stem(images))).permute(0, 2, 3, 1))
         return grid + places(grid.shape[1], grid.shape[2], self.d_image).to(grid)
 
@@ -77,9 +78,7 @@ class Features(nn.Module):
         self.mix = nn.Linear(d_features, d_image)
         self.dropout = Dropout(dropout)
 
-    def forward(
-        self, images: Float[Tensor, "batch grid_rows grid_columns d_features"]
-    ) -> Float[Tensor, "batch grid_rows grid_columns d_image"]:
+    def forward(self, images: Float[Tensor, "batch grid_rows grid_columns d_features"]) -> Grid:
         dropped: Tensor = self.dropout(relu(self.mix(self.norm(images))))
         return dropped
 
@@ -91,7 +90,7 @@ class Blind(nn.Module):
         super().__init__()
         self.d_image = d_image
 
-    def forward(self, images: Float[Tensor, "batch ..."]) -> Float[Tensor, "batch grid_rows grid_columns d_image"]:
+    def forward(self, images: Float[Tensor, "batch ..."]) -> Grid:
         return images.new_zeros(len(images), 1, 1, self.d_image)
 
 
@@ -128,9 +127,7 @@ class EfficientNetLite(nn.Module):
         self.head = SameConvolution(d_input, D_EFFICIENT, kernel=1)
         self.classifier = nn.Linear(D_EFFICIENT, NUM_CLASSES)
 
-    def forward(
-        self, images: Float[Tensor, "batch 3 pixel_rows pixel_columns"]
-    ) -> Float[Tensor, "batch grid_rows grid_columns d_image"]:
+    def forward(self, images: Float[Tensor, "batch 3 pixel_rows pixel_columns"]) -> Grid:
         """Vectors of 1280 features, none negative, one for each 32 × 32 pixels."""
         grid = relu6(self.stem(images))
         for block in self.blocks:
@@ -155,7 +152,7 @@ class InvertedBottleneck(nn.Module):
         self.narrow = SameConvolution(d_wide, d_output, kernel=1)
         self.goes_around = stride == 1 and d_input == d_output
 
-    def forward(self, grid: Float[Tensor, "batch channels pixel_rows pixel_columns"]) -> Float[Tensor, "batch ..."]:
+    def forward(self, grid: Image) -> Float[Tensor, "batch ..."]:
         wide = grid if self.widen is None else relu6(self.widen(grid))
         update: Tensor = self.narrow(relu6(self.look(wide)))
         return grid + update if self.goes_around else update
@@ -169,7 +166,7 @@ class SameConvolution(nn.Module):
         self.convolution = nn.Conv2d(d_input, d_output, kernel, stride, groups=groups)
         self.margin = (kernel - stride) if stride > 1 else kernel - 1
 
-    def forward(self, grid: Float[Tensor, "batch channels pixel_rows pixel_columns"]) -> Float[Tensor, "batch ..."]:
+    def forward(self, grid: Image) -> Float[Tensor, "batch ..."]:
         before, after = self.margin // 2, self.margin - self.margin // 2
         padded = pad(grid, (before, after, before, after)) if self.margin else grid
         convolved: Tensor = self.convolution(padded)

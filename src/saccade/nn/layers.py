@@ -1,8 +1,8 @@
 """The small layers around attention: feed-forward, the residual connection with its norm, and how they start out."""
 
-from jaxtyping import Float
 from torch import Tensor, nn
 
+from saccade.nn.axes import States
 from saccade.nn.dropout import Dropout
 from saccade.nn.products import Linear
 
@@ -26,7 +26,7 @@ class FeedForward(nn.Module):
         self.narrow = Linear(d_feedforward, d_model)
         init_xavier(self.widen, self.narrow)
 
-    def forward(self, states: Float[Tensor, "batch positions d_model"]) -> Float[Tensor, "batch positions d_model"]:
+    def forward(self, states: States) -> States:
         """max(0, xW₁ + b₁)W₂ + b₂, or with another activation."""
         narrowed: Tensor = self.narrow(self.dropout(self.activation(self.widen(states))))
         return narrowed
@@ -44,16 +44,12 @@ class Residual(nn.Module):
         self.dropout = Dropout(dropout)
         self.norm_first = norm_first
 
-    def enter(self, states: Float[Tensor, "batch positions d_model"]) -> Float[Tensor, "batch positions d_model"]:
+    def enter(self, states: States) -> States:
         """What the sub-layer reads."""
         entered: Tensor = self.norm(states) if self.norm_first else states
         return entered
 
-    def leave(
-        self,
-        states: Float[Tensor, "batch positions d_model"],
-        update: Float[Tensor, "batch positions d_model"],
-    ) -> Float[Tensor, "batch positions d_model"]:
+    def leave(self, states: States, update: States) -> States:
         """The states with the sub-layer's update."""
         left: Tensor = states + self.dropout(update)
         return left if self.norm_first else self.norm(left)

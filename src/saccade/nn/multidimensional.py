@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import elu
 
+from saccade.nn.axes import Mask
 from saccade.nn.capture import AttentionModule, active_capture
 from saccade.nn.layers import init_xavier
 from saccade.nn.masks import causal_mask
@@ -15,6 +16,8 @@ from saccade.nn.normalise import masked_softmax
 
 BOUND = 5.0
 """The paper's c: scores between tokens lie within ±c."""
+
+Tokens = Float[Tensor, "batch positions features"]
 
 
 def directional_mask(
@@ -40,9 +43,7 @@ class TokenToToken(AttentionModule):
         self.of_query, self.of_key = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model, bias=False)
         init_xavier(self.of_query, self.of_key)
 
-    def forward(
-        self, states: Float[Tensor, "batch positions features"], mask: Bool[Tensor, "batch positions"] | None = None
-    ) -> Float[Tensor, "batch positions features"]:
+    def forward(self, states: Tokens, mask: Bool[Tensor, "batch positions"] | None = None) -> Tokens:
         """What each token reads of the others."""
         weights = self._weights(states, mask)
         if captured := active_capture():
@@ -65,9 +66,7 @@ class FusionGate(nn.Module):
         self.of_states, self.of_read = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model, bias=False)
         init_xavier(self.of_states, self.of_read)
 
-    def forward(
-        self, states: Float[Tensor, "batch positions features"], read: Float[Tensor, "batch positions features"]
-    ) -> Float[Tensor, "batch positions features"]:
+    def forward(self, states: Tokens, read: Tokens) -> Tokens:
         """The states h, mixed with what they have read of the others, s."""
         gate = (self.of_read(read) + self.of_states(states)).sigmoid()
         fused: Tensor = gate * states + (1 - gate) * read
@@ -85,7 +84,7 @@ class SourceToToken(AttentionModule):
         init_xavier(self.inner, self.outer)
 
     def forward(
-        self, states: Float[Tensor, "batch key features"], mask: Bool[Tensor, "batch key"] | None = None
+        self, states: Float[Tensor, "batch key features"], mask: Mask | None = None
     ) -> Float[Tensor, "batch features"]:
         """The pooled vector; zero where all is masked."""
         scores = self.outer(elu(self.inner(states))).mT

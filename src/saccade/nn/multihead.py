@@ -4,6 +4,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from saccade.nn.attention import Memory, attend, attend_fused
+from saccade.nn.axes import Mask
 from saccade.nn.capture import AttentionModule, Kind, active_capture
 from saccade.nn.layers import init_xavier
 from saccade.nn.products import Linear, linear
@@ -29,9 +30,7 @@ class MultiHeadAttention(AttentionModule):
         d = states.shape[-1]
         return self._split(linear(states, self.projection.weight[:d], self.projection.bias[:d]))
 
-    def memory(
-        self, states: Float[Tensor, "batch key d_model"], mask: Bool[Tensor, "batch key"] | None = None
-    ) -> Memory:
+    def memory(self, states: Float[Tensor, "batch key d_model"], mask: Mask | None = None) -> Memory:
         """What these states offer to be attended to; projected once, however often it is asked."""
         d = states.shape[-1]
         keys, values = linear(states, self.projection.weight[d:], self.projection.bias[d:]).chunk(2, dim=-1)

@@ -7,13 +7,13 @@ from entmax import entmax15, sparsemax
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+Scores = Float[Tensor, "*positions key"]
+Counted = Bool[Tensor, "..."]
 Normalise = Callable[[Tensor, Tensor | None], Tensor]
 """From scores, and a mask of those that count, to weights over the last axis."""
 
 
-def masked_softmax(
-    scores: Float[Tensor, "*positions key"], mask: Bool[Tensor, "..."] | None
-) -> Float[Tensor, "*positions key"]:
+def masked_softmax(scores: Scores, mask: Counted | None) -> Scores:
     """Softmax: every key that may be attended gets some weight."""
     if mask is None:
         return scores.softmax(dim=-1)
@@ -22,16 +22,12 @@ def masked_softmax(
     return scores.masked_fill(~mask, lowest).softmax(dim=-1).masked_fill(~mask, 0.0)
 
 
-def masked_sparsemax(
-    scores: Float[Tensor, "*positions key"], mask: Bool[Tensor, "..."] | None
-) -> Float[Tensor, "*positions key"]:
+def masked_sparsemax(scores: Scores, mask: Counted | None) -> Scores:
     """Sparsemax (Martins & Astudillo 2016): the nearest point of the simplex, so most keys get exactly zero."""
     return _masked(sparsemax, scores, mask)
 
 
-def masked_entmax(
-    scores: Float[Tensor, "*positions key"], mask: Bool[Tensor, "..."] | None
-) -> Float[Tensor, "*positions key"]:
+def masked_entmax(scores: Scores, mask: Counted | None) -> Scores:
     """1.5-entmax (Peters et al. 2019), half way between the two."""
     return _masked(entmax15, scores, mask)
 

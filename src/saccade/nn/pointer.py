@@ -1,11 +1,12 @@
 """Pointer networks (Vinyals et al. 2015): the output is a position of the input, so the scores are the logits."""
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool
 from torch import Tensor, nn
 
 from saccade.errors import DataError
 from saccade.nn.attention import Attention, Memory, real_keys
+from saccade.nn.axes import KeyStates, Mask, Query, QueryByKey
 from saccade.nn.capture import AttentionModule, active_capture
 from saccade.nn.normalise import masked_softmax
 from saccade.nn.scores import Additive
@@ -20,18 +21,10 @@ class PointerScores(AttentionModule):
         super().__init__()
         self.score = Additive(d_query, d_key, d_hidden)
 
-    def memory(
-        self, states: Float[Tensor, "batch key d_states"], mask: Bool[Tensor, "batch key"] | None = None
-    ) -> Memory:
-        """What these states offer to be pointed at; prepared once, however often it is asked."""
+    def memory(self, states: KeyStates, mask: Mask | None = None) -> Memory:
         return Memory(self.score.keys(states), states, mask)
 
-    def forward(
-        self,
-        query: Float[Tensor, "batch query d_query"],
-        memory: Memory,
-        taken: Bool[Tensor, "batch query key"] | None = None,
-    ) -> Float[Tensor, "batch query key"]:
+    def forward(self, query: Query, memory: Memory, taken: Bool[Tensor, "batch query key"] | None = None) -> QueryByKey:
         """The logits of every position: -inf where it is masked or, by `taken`, has been pointed at before.
 
         Where nothing is left to point at, all are the lowest finite number: their log_softmax is finite, without
@@ -55,9 +48,7 @@ class IndexScores(nn.Module):
         self.attention = Attention(Additive(d_query, d_key, d_hidden), kind="cross")
         self.output = nn.Linear(d_query + d_key, 1 + num_positions)
 
-    def memory(
-        self, states: Float[Tensor, "batch key d_states"], mask: Bool[Tensor, "batch key"] | None = None
-    ) -> Memory:
+    def memory(self, states: KeyStates, mask: Mask | None = None) -> Memory:
         """What these states offer to be read, the stop first."""
         most, count = self.output.out_features - 1, states.shape[1] - 1
         if count > most:
@@ -67,12 +58,7 @@ class IndexScores(nn.Module):
             )
         return self.attention.memory(states, mask)
 
-    def forward(
-        self,
-        query: Float[Tensor, "batch query d_query"],
-        memory: Memory,
-        taken: Bool[Tensor, "batch query key"] | None = None,
-    ) -> Float[Tensor, "batch query key"]:
+    def forward(self, query: Query, memory: Memory, taken: Bool[Tensor, "batch query key"] | None = None) -> QueryByKey:
         """The logits of every key, as by `PointerScores`."""
         context = self.attention(query, memory).context
         scores: Tensor = self.output(torch.cat([query, context], dim=-1))
@@ -85,8 +71,6 @@ def _free(memory: Memory, taken: Bool[Tensor, "batch query key"] | None) -> Bool
     return real if taken is None else real & ~taken
 
 
-def _masked(
-    scores: Float[Tensor, "batch query key"], free: Bool[Tensor, " batch #query key"]
-) -> Float[Tensor, "batch query key"]:
+def _masked(scores: QueryByKey, free: Bool[Tensor, " batch #query key"]) -> QueryByKey:
     lowest = torch.finfo(scores.dtype).min
     return scores.masked_fill(~free, -torch.inf).masked_fill(~free.any(dim=-1, keepdim=True), lowest)

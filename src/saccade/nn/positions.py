@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from saccade.nn.axes import States
+
 
 def sinusoids(positions: int, d_model: int) -> Float[Tensor, "positions d_model"]:
     """sin and cos of pos / 10000^(2i/d).
@@ -25,9 +27,7 @@ class Positions(nn.Module):
         super().__init__()
         self.register_buffer("table", sinusoids(num_cached, d_model), persistent=False)
 
-    def forward(
-        self, states: Float[Tensor, "batch positions d_model"], start: int = 0
-    ) -> Float[Tensor, "batch positions d_model"]:
+    def forward(self, states: States, start: int = 0) -> States:
         """The first vector stands at position `start`. Sequences may be longer than the cached table."""
         end = start + states.shape[1]
         table = self.table

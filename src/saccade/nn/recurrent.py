@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from saccade.nn.attention import Memory, Read
+from saccade.nn.axes import Query, SourceMask, SourceStates, States, TargetStates
 from saccade.nn.dropout import Dropout
 from saccade.nn.layers import init_xavier
 
@@ -46,7 +47,7 @@ class Recurrence(nn.Module):
 
     def forward(
         self, inputs: Float[Tensor, "batch positions d_input"], state: RecurrentState
-    ) -> tuple[Float[Tensor, "batch positions d_model"], RecurrentState]:
+    ) -> tuple[States, RecurrentState]:
         """The outputs of the top layer, and the state after the last position."""
         outputs, after = self.stack(inputs, state.hidden if state.cell is None else (state.hidden, state.cell))
         return outputs, _state(after)
@@ -81,8 +82,8 @@ class RecurrentShape:
 class Encoded(NamedTuple):
     """What a recurrent encoder hands over."""
 
-    states: Float[Tensor, "batch source d_model"]
-    mask: Bool[Tensor, "batch source"]
+    states: SourceStates
+    mask: SourceMask
     last: RecurrentState
     """How a decoder starts."""
 
@@ -101,7 +102,7 @@ class RecurrentEncoder(nn.Module):
         self.bridge = nn.Linear(d_direction, shape.d_model) if bidirectional else None
         self.cell_bridge = nn.Linear(d_direction, shape.d_model) if bidirectional and shape.cell == "lstm" else None
 
-    def forward(self, embedded: Float[Tensor, "batch source d_model"], mask: Bool[Tensor, "batch source"]) -> Encoded:
+    def forward(self, embedded: SourceStates, mask: SourceMask) -> Encoded:
         lengths = mask.sum(dim=1)
         packed = pack_padded_sequence(embedded, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
         outputs, after = self.stack(packed)
@@ -130,7 +131,7 @@ class Reader(Protocol):
 class OneVector(nn.Module):
     """No attention: every step reads the same vector, the only value of its memory."""
 
-    def forward(self, query: Float[Tensor, "batch query d_query"], memory: Memory, start: int = 0) -> Read:
+    def forward(self, query: Query, memory: Memory, start: int = 0) -> Read:
         return Read(memory.values.expand(-1, query.shape[1], -1))
 
 
@@ -145,7 +146,7 @@ class FixedVector(OneVector):
         super().__init__()
         self.d_forward = d_forward
 
-    def memory(self, states: Float[Tensor, "batch source d_model"], mask: Bool[Tensor, "batch source"]) -> Memory:
+    def memory(self, states: SourceStates, mask: SourceMask) -> Memory:
         """A memory of a single key."""
         lengths = mask.sum(dim=1)
         rows = torch.arange(len(states), device=states.device)
@@ -161,7 +162,7 @@ class NoVector(OneVector):
     The readout is that of the other models, so that they can be compared; the paper has none.
     """
 
-    def memory(self, states: Float[Tensor, "batch source d_model"], mask: Bool[Tensor, "batch source"]) -> Memory:
+    def memory(self, states: SourceStates, mask: SourceMask) -> Memory:
         nothing = states[:, :1, :0]
         return Memory(nothing, nothing)
 
@@ -179,7 +180,6 @@ class DecoderState:
     """Tokens read so far."""
 
     def pick(self, rows: Int[Tensor, " picked"]) -> "DecoderState":
-        """The state of these rows, in this order."""
         return replace(
             self,
             recurrent=self.recurrent.pick(rows),
@@ -191,7 +191,7 @@ class DecoderState:
 class Decoded(NamedTuple):
     """What a decoder makes of some positions."""
 
-    hidden: Float[Tensor, "batch target d_model"]
+    hidden: TargetStates
     read: Read
     """What it has read of the source at each of them."""
 
@@ -210,9 +210,7 @@ class AttendBefore(nn.Module):
         self.dropout = Dropout(shape.dropout)
         self.loops = loops
 
-    def forward(
-        self, embedded: Float[Tensor, "batch target d_model"], state: DecoderState
-    ) -> tuple[Decoded, DecoderState]:
+    def forward(self, embedded: TargetStates, state: DecoderState) -> tuple[Decoded, DecoderState]:
         """All positions of `embedded`, one or many, from this state on. What is read by no query needs no loop."""
         reads, outputs, recurrent = [], [], state.recurrent
         chunks = embedded.chunk(embedded.shape[1], dim=1) if self.loops else [embedded]
@@ -242,9 +240,7 @@ class AttendAfter(nn.Module):
         self.dropout = Dropout(shape.dropout)
         self.feeds = feeds
 
-    def forward(
-        self, embedded: Float[Tensor, "batch target d_model"], state: DecoderState
-    ) -> tuple[Decoded, DecoderState]:
+    def forward(self, embedded: TargetStates, state: DecoderState) -> tuple[Decoded, DecoderState]:
         """All positions of `embedded`, one or many, from this state on."""
         reads, spoken, recurrent, feed = [], [], state.recurrent, state.feed
         chunks = embedded.chunk(embedded.shape[1], dim=1) if self.feeds else [embedded]
@@ -269,7 +265,7 @@ class Readout(nn.Module):
         self.maxout = maxout
         init_xavier(self.mix)
 
-    def forward(self, known: Float[Tensor, "batch target d_input"]) -> Float[Tensor, "batch target d_model"]:
+    def forward(self, known: Float[Tensor, "batch target d_input"]) -> TargetStates:
         mixed: Tensor = self.mix(known)
         return mixed.view(*mixed.shape[:-1], -1, 2).amax(dim=-1) if self.maxout else mixed.tanh()
 

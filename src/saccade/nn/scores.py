@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize, softplus
 
 from saccade.errors import DataError
+from saccade.nn.axes import Keys, KeyStates, Query, QueryByKey
 from saccade.nn.layers import init_xavier
 
 
@@ -21,13 +22,11 @@ from saccade.nn.layers import init_xavier
 class Score(Protocol):
     """Anything that scores keys for queries."""
 
-    def keys(self, states: Float[Tensor, "batch key d_states"]) -> Float[Tensor, "batch key d_key"]:
+    def keys(self, states: KeyStates) -> Keys:
         """The states as keys: all that does not depend on the query, done once."""
         ...
 
-    def __call__(
-        self, query: Float[Tensor, "batch query d_query"], keys: Float[Tensor, "batch key d_key"]
-    ) -> Float[Tensor, "batch query key"]:
+    def __call__(self, query: Query, keys: Keys) -> QueryByKey:
         """One number for every query and key; higher = fits better."""
         ...
 
@@ -46,17 +45,13 @@ class InnerProduct(nn.Module):
         self.key_map = key_map or nn.Identity()
         self.scale = scale
 
-    def keys(self, states: Float[Tensor, "batch key d_states"]) -> Float[Tensor, "batch key d_key"]:
-        """b(k)."""
+    def keys(self, states: KeyStates) -> Keys:
         return self.key_map(states)
 
-    def queries(self, query: Float[Tensor, "batch query d_query"]) -> Float[Tensor, "batch query d_key"]:
-        """a(q)."""
+    def queries(self, query: Query) -> Float[Tensor, "batch query d_key"]:
         return self.query_map(query)
 
-    def forward(
-        self, query: Float[Tensor, "batch query d_query"], keys: Float[Tensor, "batch key d_key"]
-    ) -> Float[Tensor, "batch query key"]:
+    def forward(self, query: Query, keys: Keys) -> QueryByKey:
         return self.queries(query) @ keys.mT * self.scale
 
 
@@ -89,7 +84,7 @@ class Cosine(InnerProduct):
         """β = softplus(raw)."""
         return softplus(self.raw_sharpness)
 
-    def queries(self, query: Float[Tensor, "batch query d_query"]) -> Float[Tensor, "batch query d_key"]:
+    def queries(self, query: Query) -> Float[Tensor, "batch query d_key"]:
         """Of length β."""
         return unit(query) * self.sharpness
 
@@ -114,14 +109,12 @@ class Additive(nn.Module):
         init_xavier(self.of_query, self.of_key)
         nn.init.uniform_(self.v, -(d_hidden**-0.5), d_hidden**-0.5)
 
-    def keys(self, states: Float[Tensor, "batch key d_states"]) -> Float[Tensor, "batch key d_key"]:
+    def keys(self, states: KeyStates) -> Keys:
         """2Uk, which no step of the decoder changes: the paper, too, computes Uk beforehand."""
         of_key: Tensor = self.of_key(states)
         return 2 * of_key
 
-    def forward(
-        self, query: Float[Tensor, "batch query d_query"], keys: Float[Tensor, "batch key d_key"]
-    ) -> Float[Tensor, "batch query key"]:
+    def forward(self, query: Query, keys: Keys) -> QueryByKey:
         both: Tensor = 2 * self.of_query(query)[:, :, None] + keys[:, None]
         return both.sigmoid_() @ (2 * self.v) - self.v.sum()
 
@@ -139,7 +132,7 @@ class Location(nn.Module):
         self.truncates = truncates
         init_xavier(self.of_position)
 
-    def keys(self, states: Float[Tensor, "batch key d_states"]) -> Float[Tensor, "batch key d_key"]:
+    def keys(self, states: KeyStates) -> Keys:
         """Only their number counts."""
         most, length = self.of_position.out_features, states.shape[-2]
         if length > most and not self.truncates:
@@ -149,9 +142,7 @@ class Location(nn.Module):
             )
         return states
 
-    def forward(
-        self, query: Float[Tensor, "batch query d_query"], keys: Float[Tensor, "batch key d_key"]
-    ) -> Float[Tensor, "batch query key"]:
+    def forward(self, query: Query, keys: Keys) -> QueryByKey:
         scores: Tensor = self.of_position(query)[..., : keys.shape[-2]]
         beyond = keys.shape[-2] - scores.shape[-1]
         return nn.functional.pad(scores, (0, beyond), value=-torch.inf) if beyond else scores

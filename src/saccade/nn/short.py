@@ -13,13 +13,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from saccade.nn.attention import Memory, allowed
+from saccade.nn.axes import HeadQueries
 from saccade.nn.dropout import keep, rescaled
 
 WIDTH = 16
 """Floats that AVX-512 computes at once. Keys are padded to as many: torch's softmax of 15 takes ten times as long."""
 
 
-def is_short(query: Float[Tensor, "batch heads query d_key"], memory: Memory) -> bool:
+def is_short(query: HeadQueries, memory: Memory) -> bool:
     """Whether `attend_short` may and should be used: few keys, on a CPU, with a gradient, each row with a real key."""
     return (
         not torch.compiler.is_compiling()  # first, as compiled code must not depend on sizes
@@ -33,7 +34,7 @@ def is_short(query: Float[Tensor, "batch heads query d_key"], memory: Memory) ->
 
 
 def attend_short(
-    query: Float[Tensor, "batch heads query d_key"], memory: Memory, *, causal: bool = False, dropout: float = 0.0
+    query: HeadQueries, memory: Memory, *, causal: bool = False, dropout: float = 0.0
 ) -> Float[Tensor, "batch heads query d_value"]:
     """The context of `attend`, where `is_short`."""
     mask = allowed(query, memory, causal)

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from jaxtyping import Bool, Float
-from torch import Tensor, nn
+from torch import nn
 
 from saccade.nn.attention import Memory
+from saccade.nn.axes import SourceMask, SourceStates, TargetStates
 from saccade.nn.capture import Kind
 from saccade.nn.layers import FeedForward, Residual
 from saccade.nn.multihead import MultiHeadAttention
@@ -47,9 +47,7 @@ class EncoderLayer(nn.Module):
         self.around_attention = shape.residual()
         self.around_feed_forward = shape.residual()
 
-    def forward(
-        self, states: Float[Tensor, "batch source d_model"], mask: Bool[Tensor, "batch source"] | None
-    ) -> Float[Tensor, "batch source d_model"]:
+    def forward(self, states: SourceStates, mask: SourceMask | None) -> SourceStates:
         queries, memory = self.self_attention.queries_and_memory(self.around_attention.enter(states), mask)
         states = self.around_attention.leave(states, self.self_attention(queries, memory))
 
@@ -70,21 +68,14 @@ class DecoderLayer(nn.Module):
         self.around_cross = shape.residual()
         self.around_feed_forward = shape.residual()
 
-    def learn(
-        self,
-        states: Float[Tensor, "batch target d_model"],
-        source: Float[Tensor, "batch source d_model"],
-        mask: Bool[Tensor, "batch source"] | None,
-    ) -> Float[Tensor, "batch target d_model"]:
+    def learn(self, states: TargetStates, source: SourceStates, mask: SourceMask | None) -> TargetStates:
         """`forward` for a whole target, which also projects the encoder's states: all that a layer does in one call,
         so that its parameters need not be at hand before or after.
         """
         states, _ = self.forward(states, self.cross_attention.memory(source, mask))
         return states
 
-    def forward(
-        self, states: Float[Tensor, "batch target d_model"], source: Memory, past: Memory | None = None
-    ) -> tuple[Float[Tensor, "batch target d_model"], Memory]:
+    def forward(self, states: TargetStates, source: Memory, past: Memory | None = None) -> tuple[TargetStates, Memory]:
         """The new states, and all that was said up to them.
 
         Without a past, `states` are a whole target and each position sees those before it (teacher forcing).

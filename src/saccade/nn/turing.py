@@ -10,8 +10,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from saccade.nn.addressing import LARGEST, Addressing
+from saccade.nn.axes import ControllerStates, HeadWeights, Keys
 from saccade.nn.layers import init_xavier
 
+HeadVectors = Float[Tensor, "batch heads d_key"]
+Carried = tuple[ControllerStates, ...]
 BLANK = 1e-6
 """What a memory holds at first: with it, machines learn sooner than with random numbers (Collier & Beel 2018)."""
 
@@ -20,14 +23,14 @@ BLANK = 1e-6
 class MachineState:
     """A machine between two steps."""
 
-    memory: Float[Tensor, "batch key d_key"]
-    reading: Float[Tensor, "batch heads key"]
+    memory: Keys
+    reading: HeadWeights
     """The weights of the heads that read."""
     writing: Float[Tensor, "batch write_heads key"]
     """The weights of the heads that write."""
     context: Float[Tensor, "batch contexts"]
     """What was read, all heads end to end."""
-    controller: tuple[Float[Tensor, "batch d_controller"], ...]
+    controller: Carried
     """What the controller carries itself."""
 
 
@@ -38,14 +41,10 @@ class FeedForwardController(nn.Module):
         super().__init__()
         self.layer = nn.Linear(d_input, d_controller)
 
-    def start(self, batch: int) -> tuple[Tensor, ...]:
-        """Nothing."""
+    def start(self, batch: int) -> Carried:
         return ()
 
-    def forward(
-        self, seen: Float[Tensor, "batch d_input"], carried: tuple[Tensor, ...]
-    ) -> tuple[Float[Tensor, "batch d_controller"], tuple[Tensor, ...]]:
-        """What it makes of this step alone."""
+    def forward(self, seen: Float[Tensor, "batch d_input"], carried: Carried) -> tuple[ControllerStates, Carried]:
         return self.layer(seen).tanh(), carried
 
 
@@ -57,15 +56,12 @@ class LstmController(nn.Module):
         self.cell = nn.LSTMCell(d_input, d_controller)
         self.first = nn.Parameter(torch.zeros(2, d_controller))
 
-    def start(self, batch: int) -> tuple[Tensor, ...]:
+    def start(self, batch: int) -> Carried:
         """State and cell, the same for all."""
         hidden, cell = self.first
         return hidden.expand(batch, -1), cell.expand(batch, -1)
 
-    def forward(
-        self, seen: Float[Tensor, "batch d_input"], carried: tuple[Tensor, ...]
-    ) -> tuple[Float[Tensor, "batch d_controller"], tuple[Tensor, ...]]:
-        """The next state."""
+    def forward(self, seen: Float[Tensor, "batch d_input"], carried: Carried) -> tuple[ControllerStates, Carried]:
         hidden, cell = self.cell(seen, carried)
         return hidden, (hidden, cell)
 
@@ -82,12 +78,7 @@ class Writing(nn.Module):
         self.of_controller = nn.Linear(d_controller, addressing.num_heads * 2 * d_key)
         init_xavier(self.of_controller)
 
-    def forward(
-        self,
-        controller: Float[Tensor, "batch d_controller"],
-        memory: Float[Tensor, "batch key d_key"],
-        previous: Float[Tensor, "batch heads key"],
-    ) -> tuple[Float[Tensor, "batch key d_key"], Float[Tensor, "batch heads key"]]:
+    def forward(self, controller: ControllerStates, memory: Keys, previous: HeadWeights) -> tuple[Keys, HeadWeights]:
         """The memory after it, and where was written."""
         weights = self.addressing(controller, memory, previous)
         outputs = self.of_controller(controller).clamp(-LARGEST, LARGEST)
@@ -95,12 +86,7 @@ class Writing(nn.Module):
         return write(memory, weights, erased.sigmoid(), added.tanh()), weights
 
 
-def write(
-    memory: Float[Tensor, "batch key d_key"],
-    weights: Float[Tensor, "batch heads key"],
-    erased: Float[Tensor, "batch heads d_key"],
-    added: Float[Tensor, "batch heads d_key"],
-) -> Float[Tensor, "batch key d_key"]:
+def write(memory: Keys, weights: HeadWeights, erased: HeadVectors, added: HeadVectors) -> Keys:
     """M(1 - we) + wa (eq. 3–4): every head erases before any adds, so that their order does not matter."""
     kept = memory
     for weight, erase in zip(weights.unbind(dim=1), erased.unbind(dim=1), strict=True):
@@ -134,7 +120,7 @@ class TuringMachine(nn.Module):
 
     def forward(
         self, inputs: Float[Tensor, "batch d_input"], state: MachineState
-    ) -> tuple[Float[Tensor, "batch d_controller"], MachineState]:
+    ) -> tuple[ControllerStates, MachineState]:
         """The controller's state, and the machine after this step; what was read is in it."""
         seen = torch.cat([inputs, state.context], dim=-1)
         controller, carried = self.controller(seen, state.controller)

@@ -9,6 +9,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from saccade.nn.axes import Mask, Query
+
 
 class Window(NamedTuple):
     """Which keys each query may attend to, and by how much their weights are lowered."""
@@ -21,9 +23,7 @@ class Window(NamedTuple):
 class Windows(Protocol):
     """Says for every query where its window lies."""
 
-    def __call__(
-        self, query: Float[Tensor, "batch query d_query"], mask: Bool[Tensor, "batch key"], start: int
-    ) -> Window:
+    def __call__(self, query: Query, mask: Mask, start: int) -> Window:
         """`mask` tells which keys are real; the first query stands at position `start` of the target."""
         ...
 
@@ -39,9 +39,7 @@ class LocalMonotonic(nn.Module):
         self.reach = reach
         self.gaussian = gaussian
 
-    def forward(
-        self, query: Float[Tensor, "batch query d_query"], mask: Bool[Tensor, "batch key"], start: int
-    ) -> Window:
+    def forward(self, query: Query, mask: Mask, start: int) -> Window:
         centre = torch.arange(start, start + query.shape[1], device=query.device, dtype=query.dtype)
         return _window(centre[None], mask.shape[1], self.reach, self.gaussian)
 
@@ -58,17 +56,13 @@ class LocalPredictive(nn.Module):
         self.of_query = nn.Linear(d_query, d_hidden, bias=False)
         self.v = nn.Linear(d_hidden, 1, bias=False)
 
-    def centre(
-        self, query: Float[Tensor, "batch query d_query"], mask: Bool[Tensor, "batch key"]
-    ) -> Float[Tensor, "batch query"]:
+    def centre(self, query: Query, mask: Mask) -> Float[Tensor, "batch query"]:
         """Where in its source each query wants to look."""
         last = (mask.sum(dim=1) - 1).clamp(min=0)
         share: Tensor = self.v(self.of_query(query).tanh()).sigmoid()[..., 0]
         return last[:, None] * share
 
-    def forward(
-        self, query: Float[Tensor, "batch query d_query"], mask: Bool[Tensor, "batch key"], start: int
-    ) -> Window:
+    def forward(self, query: Query, mask: Mask, start: int) -> Window:
         return _window(self.centre(query, mask), mask.shape[1], self.reach, gaussian=True)
 
 

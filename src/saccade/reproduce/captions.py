@@ -14,7 +14,7 @@ from saccade.nn import dropout
 from saccade.reproduce.contest import Contestant, compare
 from saccade.reproduce.figures import Figures, average, contestants_table, plot_bars, values
 from saccade.reproduce.finding import Advanced, Finding, silent
-from saccade.tasks.captioning.digits_task import DigitsTask
+from saccade.tasks.captioning.digits import DigitsTask
 from saccade.tasks.captioning.loss import CaptionLoss
 from saccade.tasks.captioning.model import AnyCaptioner
 from saccade.tasks.captioning.settings import CaptionerSettings, DigitsSettings

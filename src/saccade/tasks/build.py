@@ -26,6 +26,7 @@ FOLDERS = (
     "documents",
     "facets",
     "glyphs",
+    "lookup",
     "memory",
     "pointing",
     "scenes",

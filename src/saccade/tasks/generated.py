@@ -27,6 +27,8 @@ from saccade.training.task import Parameters, Validation
 
 TRAIN, VALID, TEST = range(3)
 """Streams of random numbers that never meet."""
+HELD_OUT_SEED = 1
+"""Of what models are validated, tested and shown on: the same whatever `training.seed` is, also for a loaded model."""
 
 
 @runtime_checkable  # so that the shape checks of the tests can look at it
@@ -134,9 +136,13 @@ class GeneratedTask(ABC, Generic[TaskSettings, ModelSettings, Drawn]):
         """The first batches of another stream, always the same."""
         return (self._batch(stream, index) for index in range(number))
 
+    def random(self, stream: int, number: int = 0) -> np.random.Generator:
+        """The random numbers of a batch."""
+        return np.random.default_rng((self.seed if stream == TRAIN else HELD_OUT_SEED, stream, number))
+
     def example(self, number: int = 0) -> Drawn:
         """A batch of one example to be shown."""
-        return self.draw(np.random.default_rng((self.seed, TEST, number)), 1)
+        return self.draw(self.random(TEST, number), 1)
 
     def place(self, row: int) -> str:
         """Which batch."""
@@ -157,7 +163,7 @@ class GeneratedTask(ABC, Generic[TaskSettings, ModelSettings, Drawn]):
         save(path, description, None, parameters, card)
 
     def _batch(self, stream: int, number: int) -> Drawn:
-        return self.draw(np.random.default_rng((self.seed, stream, number)), self.task.batch)
+        return self.draw(self.random(stream, number), self.task.batch)
 
     def _figures(self, model: nn.Module, batches: list[Drawn]) -> tuple[float, float]:
         """Loss per target, and quality."""
@@ -201,6 +207,12 @@ class ClassificationTask(GeneratedTask[TaskSettings, ModelSettings, LabelledBatc
     def quality(self, model: nn.Module, batch: LabelledBatch) -> float:
         """The share of labels that are named rightly."""
         return float((self.logits(model, batch).argmax(dim=-1) == batch.label).double().mean())
+
+
+def need_no_text(text: str | None, kind: str) -> None:
+    """Refuse a text where only examples of the task can be shown."""
+    if text is not None:
+        raise DataError(f"A model of the task {kind} shows an example of its own, not {text!r}. Leave the text out.")
 
 
 def read_number(text: str | None) -> int:

@@ -187,7 +187,7 @@ def average(checkpoints: Sequence[Checkpoint]) -> Arrays:
     for checkpoint in checkpoints:
         for name, values in checkpoint.model().items():
             total[name] = total.get(name, 0) + values.astype(np.float64)
-    return {name: (values / len(checkpoints)).astype(np.float32) for name, values in total.items()}
+    return {name: np.asarray(values / len(checkpoints), dtype=np.float32) for name, values in total.items()}
 
 
 def parameters(model: nn.Module) -> Arrays:

@@ -1,67 +1,20 @@
-"""The lesson of digits: trained, resumed, measured and shown like every task; and really learned."""
-
-import json
-from collections.abc import Callable
-from pathlib import Path
+"""The task of digits: its scenes, what is measured and what is shown."""
 
 import numpy as np
 import pytest
 import torch
-from safetensors.numpy import load_file
 
 from saccade.data.sampler import Position
 from saccade.errors import DataError
 from saccade.search.settings import SearchSettings
-from saccade.tasks.captioning.digits_task import EASY, DigitsTask, mass
+from saccade.tasks.captioning.digits import EASY, DigitsTask, mass
 from saccade.tasks.captioning.settings import CaptionerSettings, DigitsSettings
 from saccade.tasks.generated import TEST, TRAIN
-
-RECIPE = """\
-run = "run"
-[task]
-kind = "digits"
-batch = 8
-[model]
-kind = "captioner"
-encoder = "residual"
-attention = "{attention}"
-d_model = 16
-dropout = 0.1
-[training]
-updates = {updates}
-learning_rate = 0.01
-warmup = 2
-validate_every = 3
-checkpoint_every = 3
-average = 0
-"""
 
 
 def lesson(task: DigitsSettings | None = None, **model: object) -> DigitsTask:
     settings = CaptionerSettings(**{"encoder": "residual", "d_model": 16, "dropout": 0.0} | model)  # type: ignore[arg-type]
     return DigitsTask(task or DigitsSettings(batch=8), settings, SearchSettings())
-
-
-def recipe(directory: Path, updates: int, attention: str = "hard") -> Path:
-    directory.mkdir(exist_ok=True)
-    (directory / "recipe.toml").write_text(RECIPE.format(updates=updates, attention=attention), encoding="utf-8")
-    return directory / "recipe.toml"
-
-
-def test_hard_attention_is_trained_resumed_measured_and_shown(saccade: Callable[..., object], tmp_path: Path):
-    """Its baseline and its choices go on where they were."""
-    whole, halved = tmp_path / "whole", tmp_path / "halved"
-    for path, updates in ((whole, 6), (halved, 3), (halved, 6)):
-        ended = saccade("train", recipe(path, updates))
-        assert ended.code == 0, ended.stderr
-    ours, theirs = (load_file(each / "run/checkpoints/update-00000006/model.safetensors") for each in (whole, halved))
-    assert ours.keys() == theirs.keys()
-    assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
-
-    figures = json.loads(saccade("evaluate", "--model", whole / "run", "--json").stdout)
-    assert set(figures) == {"loss", "sequence accuracy", "attention on the digit"}
-    assert saccade("view", "--model", whole / "run", "3", "-o", tmp_path / "a.html").code == 0
-    assert "data:image/png;base64," in (tmp_path / "a.html").read_text("utf-8")
 
 
 def test_test_scenes_are_not_those_of_training():
@@ -90,7 +43,8 @@ def test_a_scene_is_asked_for_by_its_number():
     assert first.kinds == ("image",)
     with pytest.raises(DataError) as caught:
         taught.show(model, "a dog")
-    assert str(caught.value) == "A scene is asked for by its number, such as 7, not by 'a dog'."
+    assert "number" in str(caught.value)
+    assert "'a dog'" in str(caught.value)
 
 
 def test_attention_on_the_digit_is_measured_on_test_scenes():

@@ -38,18 +38,18 @@ def test_the_score_of_an_answer_is_the_models_own(engine: PointerEngine, beam: i
     answers = engine.answer(SETS, SearchSettings(beam=beam, length_penalty=0.0))
     finished = [(points, answer) for points, answer in zip(SETS, answers, strict=True) if answer.finished]
     assert len(finished) > 5
-    own = engine.score([points for points, _ in finished], [answer.order for _, answer in finished])
-    assert [answer.log_prob for _, answer in finished] == pytest.approx(own, abs=1e-5)
+    traces = engine.trace([points for points, _ in finished], [answer.order for _, answer in finished])
+    assert [answer.log_prob for _, answer in finished] == pytest.approx([trace.log_prob for trace in traces], abs=1e-5)
 
 
 def test_traces_follow_their_answers(engine: PointerEngine, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pointer, "BATCH", 4)
     orders = [answer.order for answer in engine.answer(SETS)]
-    scores = engine.score(SETS, orders)
-    for trace, points, order, score in zip(engine.trace(SETS, orders), SETS, orders, scores, strict=True):
+    for trace, points, order in zip(engine.trace(SETS, orders), SETS, orders, strict=True):
+        (alone,) = engine.trace([points], [order])
         assert trace.source.tokens == (*(label(point) for point in points), "</s>")
         assert trace.target.tokens == (*(label(points[at]) for at in order), "</s>")
-        assert trace.log_prob == pytest.approx(score, abs=1e-5)
+        assert trace.log_prob == pytest.approx(alone.log_prob, abs=1e-5)
         assert trace.layers[0].weights.shape == (1, len(order) + 1, len(points) + 1)
 
 
@@ -60,4 +60,4 @@ def test_elements_in_words():
 
 def test_no_sets_have_no_answers(engine: PointerEngine):
     assert engine.answer([]) == []
-    assert engine.score([], []) == []
+    assert engine.trace([], []) == []

@@ -307,5 +307,6 @@ def test_sizes_that_a_batch_was_not_padded_to_are_the_same(model: PointerNetwork
     """The memory of a larger batch is wider, and only wider."""
     narrow, wide = collate_sets(SETS[:1]), collate_sets([SETS[0], np.zeros((9, 2))])
     one, other = (model.encode(replace(sets, points=sets.points.double())) for sets in (narrow, wide))
-    torch.testing.assert_close(other.states[:1, : one.states.shape[1]], one.states, **EXACT)
-    assert other.mask[0].sum() == one.mask[0].sum() == len(SETS[0]) + 1
+    states, width = one.memory.values, one.memory.values.shape[1]
+    torch.testing.assert_close(other.memory.values[:1, :width], states, **EXACT)
+    assert other.memory.mask[0].sum() == one.memory.mask[0].sum() == len(SETS[0]) + 1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from saccade.tasks.pointing.scores import area, exact_match, hull_scores, is_polygon, tour_length, tour_scores
+from saccade.tasks.pointing.geometry import answer_scores, area, exact_match, is_polygon, tour_length
 
 SQUARE = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0.5, 0.25]])
 
@@ -38,8 +38,8 @@ def test_area_does_not_depend_on_the_direction():
 def test_hulls_are_judged_by_area_where_they_are_polygons():
     """One is right, one has half of it, one crosses itself."""
     found = [(0, 1, 2, 3), (0, 1, 2), (0, 2, 1, 3)]
-    scores = hull_scores([SQUARE] * 3, found, [(0, 1, 2, 3)] * 3)
-    assert (scores.exact_match, scores.area, scores.invalid) == pytest.approx((1 / 3, 0.75, 1 / 3))
+    scores = answer_scores("hull", [SQUARE] * 3, found, [(0, 1, 2, 3)] * 3)
+    assert scores == pytest.approx({"exact match": 1 / 3, "area": 0.75, "invalid": 1 / 3})
 
 
 def test_tours_are_judged_by_length_where_they_visit_every_point_once():
@@ -47,12 +47,11 @@ def test_tours_are_judged_by_length_where_they_visit_every_point_once():
     corners = SQUARE[:4]
     assert tour_length(corners, (0, 1, 2, 3)) == 4.0
     found = [(0, 1, 2, 3), (0, 2, 1, 3), (0, 1, 2), (0, 1, 1, 2)]
-    scores = tour_scores([corners] * 4, found, [(0, 1, 2, 3)] * 4)
-    assert scores.exact_match == 0.25
-    assert scores.length == pytest.approx((1 + (2 + 2 * 2**0.5) / 4) / 2)
-    assert scores.invalid == 0.5
+    scores = answer_scores("tour", [corners] * 4, found, [(0, 1, 2, 3)] * 4)
+    ratio = (1 + (2 + 2 * 2**0.5) / 4) / 2
+    assert scores == pytest.approx({"exact match": 0.25, "length": ratio, "invalid": 0.5})
 
 
 def test_without_a_valid_answer_there_is_nothing_to_measure():
-    assert hull_scores([SQUARE], [(0, 1)], [(0, 1, 2, 3)]).area == 0.0
-    assert tour_scores([SQUARE], [(0, 1)], [(0, 1, 2, 3, 4)]).length == 0.0
+    assert answer_scores("hull", [SQUARE], [(0, 1)], [(0, 1, 2, 3)])["area"] == 0.0
+    assert answer_scores("tour", [SQUARE], [(0, 1)], [(0, 1, 2, 3, 4)])["length"] == 0.0

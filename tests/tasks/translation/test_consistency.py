@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from saccade.tasks.translation import consistency as module
-from saccade.tasks.translation.consistency import CHUNK, consistent_loss, consistent_loss_chunked
+from saccade.tasks.translation import loss as module
+from saccade.tasks.translation.loss import CHUNK, consistent_loss, consistent_loss_chunked
 from saccade.training.loss import smoothed_loss
 
 BOTH = [consistent_loss, consistent_loss_chunked]

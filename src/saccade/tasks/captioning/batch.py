@@ -34,7 +34,6 @@ class CaptionBatch(Images):
 
     @property
     def num_targets(self) -> int:
-        """Tokens to be said."""
         return int(self.target_mask.sum())
 
 

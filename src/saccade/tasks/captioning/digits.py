@@ -6,21 +6,32 @@ training scene, not even as clutter. Where each digit lies is known, so that loo
 
 import hashlib
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from saccade.errors import MissingDependency
+from saccade.nn.capture import capture
+from saccade.nn.mode import evaluating
+from saccade.search.settings import SearchSettings
 from saccade.tasks.captioning.batch import CaptionBatch, collate_captions
-from saccade.tasks.captioning.settings import DigitsSettings
-from saccade.text.tokenizer import EOS
+from saccade.tasks.captioning.engine import CaptionEngine, caption_trace
+from saccade.tasks.captioning.loss import CaptionLoss
+from saccade.tasks.captioning.model import AnyCaptioner, captioner
+from saccade.tasks.captioning.settings import CaptionerSettings, DigitsSettings
+from saccade.tasks.generated import TEST, TRAIN, GeneratedTask, read_number
+from saccade.text.tokenizer import EOS, SPECIALS
+from saccade.trace.bitmap import blend, image_address
+from saccade.trace.trace import AttentionTrace, Picture, Tokens
+from saccade.training.learner import Learner
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
@@ -38,14 +49,14 @@ FIRST_DIGIT = EOS + 1
 NUM_TOKENS = FIRST_DIGIT + 10
 """Specials and digits."""
 
-Picture = NDArray[np.float32]
+Drawing = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
     """An image, and what is to be said of it."""
 
-    image: Picture
+    image: Drawing
     """Rows × columns, from 0 (paper) to 1 (ink)."""
     digits: tuple[int, ...]
     """From left to right."""
@@ -99,7 +110,7 @@ def mass_on_digits(weights: Float[Tensor, "batch target key"], batch: SceneBatch
     return float((weights[:, :digits] * on).sum() / batch.num_digits)
 
 
-def split_of(picture: Picture) -> Split:
+def split_of(picture: Drawing) -> Split:
     """The split that a digit belongs to, told by its pixels alone: 70 % train, 10 % valid, 20 % test."""
     fate = int.from_bytes(hashlib.sha256(np.ascontiguousarray(picture).tobytes()).digest()[:4]) % 10
     return "test" if fate < 2 else "valid" if fate == 2 else "train"
@@ -131,7 +142,7 @@ def _boxes(random: np.random.Generator, settings: DigitsSettings) -> list[tuple[
 
 
 def _strew(
-    random: np.random.Generator, image: Picture, boxes: list[tuple[int, int]], pictures: NDArray[np.float32]
+    random: np.random.Generator, image: Drawing, boxes: list[tuple[int, int]], pictures: NDArray[np.float32]
 ) -> None:
     """Lay a piece of each picture somewhere beside the digits; where there is hardly any room, leave it."""
     cuts = random.integers(SIDE - PIECE + 1, size=(len(pictures), 2))
@@ -160,8 +171,88 @@ def _digits(split: Split) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     return np.stack([_enlarged(small[place]) for place in own]), bundle.target[own].astype(np.int64)
 
 
-def _enlarged(picture: Picture) -> Picture:
+def _enlarged(picture: Drawing) -> Drawing:
     """8 × 8 pixels to SIDE × SIDE, in straight lines between their middles."""
     places = np.clip((np.arange(SIDE) + 0.5) * len(picture) / SIDE - 0.5, 0, len(picture) - 1)
     hats = np.maximum(0, 1 - np.abs(places[:, None] - np.arange(len(picture))))
     return np.asarray(hats @ picture @ hats.T, dtype=np.float32)
+
+
+GREEDY = SearchSettings(beam=1, max_length_extra=8)
+EASY = 20
+"""Pixels of a side of an easy scene: hardly a cell of it, chosen by chance, lies beside the digit."""
+INK = blend((255, 255, 255, 255), (0, 0, 0, 255))
+
+
+class DigitsTask(GeneratedTask[DigitsSettings, CaptionerSettings, SceneBatch]):
+    """Scenes drawn from digits of three splits."""
+
+    measure = "sequence accuracy"
+
+    def build(self) -> AnyCaptioner:
+        return captioner(self.model, NUM_TOKENS, depth=1)
+
+    def draw(self, random: np.random.Generator, count: int) -> SceneBatch:
+        return scene_batch(scenes(self.task, random, count, "train"))
+
+    def loss(self, model: nn.Module, batch: SceneBatch) -> tuple[Tensor, Tensor]:
+        """The cross-entropy of all captions, without what training adds to it."""
+        return CaptionLoss()(cast(AnyCaptioner, model), batch)
+
+    def learner(self, model: nn.Module) -> Learner:
+        loss = CaptionLoss()
+        return Learner(model, loss, loss.baseline)
+
+    def quality(self, model: nn.Module, batch: SceneBatch) -> float:
+        """The share of scenes whose digits are all named, and in order."""
+        found = CaptionEngine(cast(AnyCaptioner, model)).describe(batch.images, GREEDY)
+        wanted = [tuple(row[mask][:-1].tolist()) for row, mask in zip(batch.target, batch.target_mask, strict=True)]
+        return float(np.mean([each[0].ids == caption for each, caption in zip(found, wanted, strict=True)]))
+
+    def evaluate(self, model: nn.Module) -> Mapping[str, float]:
+        """On scenes of digits that training never showed; with the attention that lies on the digit being named."""
+        figures = dict(super().evaluate(model))
+        if self.model.attends:
+            shares = [mass(cast(AnyCaptioner, model), batch) for batch in self.fixed(TEST, self.num_test)]
+            figures["attention on the digit"] = float(np.mean(shares))
+        return figures
+
+    def sample(self, model: nn.Module, batch: SceneBatch) -> tuple[str, str]:
+        """A scene's digits, and those that are named."""
+        found = CaptionEngine(cast(AnyCaptioner, model)).describe(batch.images[:1], GREEDY)
+        return _spelled(batch.target[0][batch.target_mask[0]].tolist()), _spelled(list(found[0][0].ids))
+
+    def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
+        """Where in a scene was looked for each digit; a TEXT is the number of the scene."""
+        random = self.random(TEST, read_number(text))
+        batch = scene_batch(scenes(self.task, random, 1, "test"))
+        engine = CaptionEngine(cast(AnyCaptioner, model))
+        ((best, *_),) = engine.describe(batch.images, GREEDY)
+        (traced,) = engine.trace(batch.images, [best.ids])
+        cells = batch.images.shape[-1] // 4
+        picture = Picture(cells, cells, image_address(batch.images[0, 0].double().numpy(), INK))
+        names = Tokens(tuple(_name(id) for id in (*best.ids, EOS)))
+        return [caption_trace(traced, best, names, picture)]
+
+    def _batch(self, stream: int, number: int) -> SceneBatch:
+        is_easy = stream == TRAIN and number < self.task.easy
+        task = replace(self.task, digits=1, fewest=1, clutter=0, size=EASY) if is_easy else self.task
+        random = self.random(stream, number)
+        return scene_batch(scenes(task, random, task.batch, SPLITS[stream]))
+
+
+def mass(model: AnyCaptioner, batch: SceneBatch) -> float:
+    """The mean share of attention on the digit being named, over layers and heads."""
+    with evaluating(model), capture(model) as captured:
+        model(batch)
+    layers = [layer.weights.mean(dim=1) for layer in captured.layers if layer.kind == "image"]
+    return mass_on_digits(torch.stack(layers).mean(dim=0), batch)
+
+
+def _spelled(ids: list[int]) -> str:
+    return " ".join(str(id - FIRST_DIGIT) for id in ids if id >= FIRST_DIGIT)
+
+
+def _name(id: int) -> str:
+    """A digit, or a special that an untrained model may write."""
+    return str(id - FIRST_DIGIT) if id >= FIRST_DIGIT else SPECIALS[id]

@@ -1,7 +1,6 @@
 """Runs a captioner with torch: images in, what is said of them out, and where it looked for each word."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -10,16 +9,16 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from saccade.engines.engine import Advanced, Ids, Traced
-from saccade.engines.tracing import written_tokens
 from saccade.errors import ModelError
 from saccade.nn.capture import capture
+from saccade.nn.mode import evaluating
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.problem import SearchProblem
 from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.tasks.captioning.batch import Images, collate_captions
 from saccade.tasks.captioning.model import AnyCaptioner, Captioner
-from saccade.text.tokenizer import BOS, EOS, PAD, Tokenizer
+from saccade.text.tokenizer import BOS, EOS, PAD
 from saccade.trace.trace import AttentionTrace, Layer, Picture, Tokens
 
 BATCH = 64
@@ -31,28 +30,26 @@ class CaptionEngine:
     def __init__(self, model: AnyCaptioner) -> None:
         self.model: Captioner[Any] = model
 
-    @torch.inference_mode()
     def describe(
         self, images: Float[Tensor, "images ..."], settings: SearchSettings, *, advanced: Advanced = lambda _: None
     ) -> list[list[Hypothesis]]:
         """The best captions of each image, the best first. `advanced` is told how many more are done."""
-        self.model.eval()
         found: list[list[Hypothesis]] = []
         size = max(1, BATCH // settings.beam)
         for part in (images[begin : begin + size] for begin in range(0, len(images), size)):
-            problem = SearchProblem(
-                model=self.model,
-                memory=self.model.encode(Images(part)),
-                limits=torch.full((len(part),), settings.limit(0), device=part.device),
-                bos=BOS,
-                eos=EOS,
-                banned=(PAD, BOS),
-            )
-            found += search(problem, settings)
+            with evaluating(self.model):
+                problem = SearchProblem(
+                    model=self.model,
+                    memory=self.model.encode(Images(part)),
+                    limits=torch.full((len(part),), settings.limit(0), device=part.device),
+                    bos=BOS,
+                    eos=EOS,
+                    banned=(PAD, BOS),
+                )
+                found += search(problem, settings)
             advanced(len(part))
         return found
 
-    @torch.inference_mode()
     def trace(self, images: Float[Tensor, "images ..."], captions: Sequence[Ids]) -> list[Traced]:
         """How likely each token of each caption was, and where in the image was looked for it."""
         if not self.model.settings.attends:
@@ -60,8 +57,8 @@ class CaptionEngine:
                 "Weights were asked for, but this model has no attention: it reads the mean of all cells. Train one "
                 'with model.attention = "soft" or "hard" to see where it looks.'
             )
-        self.model.eval()
-        return [self._traced(image[None], caption) for image, caption in zip(images, captions, strict=True)]
+        with evaluating(self.model):
+            return [self._traced(image[None], caption) for image, caption in zip(images, captions, strict=True)]
 
     def _traced(self, image: Tensor, caption: Ids) -> Traced:
         batch = collate_captions(image, [caption])
@@ -74,19 +71,14 @@ class CaptionEngine:
         return Traced(tuple(log_probs.tolist()), tuple(layers))
 
 
-def caption_trace(
-    traced: Traced, caption: Hypothesis, tokenizer: Tokenizer, picture: Picture, *, model: str = ""
-) -> AttentionTrace:
+def caption_trace(traced: Traced, caption: Hypothesis, target: Tokens, picture: Picture) -> AttentionTrace:
     """Where a model looked for each piece of a caption; `trace.words` makes words of them."""
-    tokens = written_tokens(tokenizer, replace(caption, finished=True))
-    made = AttentionTrace(
+    return AttentionTrace(
         source=Tokens(()),
-        target=tokens,
+        target=target,
         layers=traced.layers,
-        model=model,
         score=caption.score,
-        log_prob=caption.log_prob,
+        log_prob=caption.log_prob if caption.finished else None,
         token_log_probs=traced.token_log_probs,
         image=picture,
     )
-    return made if caption.finished else replace(made, log_prob=None)

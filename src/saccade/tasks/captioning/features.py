@@ -1,6 +1,7 @@
 """Grids of image features, computed once by a frozen network and kept in a file that is mapped, not read.
 
-Beside the array stands a description: which images, which network, and the checksum of it all.
+Beside the array stands a description: which images, which network, and the checksum of it all. The network is
+EfficientNet-Lite0 from a file of parameters; docs/captions.md says where to get it.
 """
 
 import json
@@ -10,10 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 
 from saccade import files
-from saccade.errors import DataError
+from saccade.engines.engine import Advanced
+from saccade.errors import DataError, ModelError
+from saccade.files import sha256_of
+from saccade.nn.images import EfficientNetLite
 from saccade.tasks.captioning.images import Pixels, pixel_batches
 
 Grids = NDArray[np.floating[Any]]
@@ -47,12 +54,6 @@ class Features:
         self.grids = grids
         self.place = {name: place for place, name in enumerate(names)}
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Rows, columns, and features of a cell."""
-        rows, columns, features = self.grids.shape[1:]
-        return rows, columns, features
-
     def of(self, names: Sequence[str]) -> NDArray[np.float32]:
         """The grids of these images."""
         return self.grids[[self.place[name] for name in names]].astype(np.float32)
@@ -65,18 +66,14 @@ def features(
     *,
     size: int,
     network: str,
-    advanced: Callable[[int], None] = lambda _: None,
+    advanced: Advanced = lambda _: None,
 ) -> Features:
     """Open the features at `path` (an .npy file), computing them first unless those of all these images are there."""
     wanted = Description(tuple(image.name for image in images), size, network)
     if len(set(wanted.images)) < len(images):
         raise DataError("The images of one folder must have different names, but two are the same. Rename one.")
-    found = _described(path)
-    if (
-        found is None
-        or replace(found, images=()) != replace(wanted, images=())
-        or set(wanted.images) - set(found.images)
-    ):
+    known = _described(path)
+    if known is None or replace(known, images=wanted.images) != wanted or set(wanted.images) - set(known.images):
         _write(path, pixel_batches(images, size, BATCH), describes, wanted, advanced)
     return open_features(path)
 
@@ -98,11 +95,7 @@ def open_features(path: Path) -> Features:
 
 
 def _write(
-    path: Path,
-    batches: Iterator[Pixels],
-    describes: Describes,
-    description: Description,
-    advanced: Callable[[int], None],
+    path: Path, batches: Iterator[Pixels], describes: Describes, description: Description, advanced: Advanced
 ) -> None:
     """Write the features in half precision, then their description."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -138,3 +131,31 @@ def _described(path: Path, *, with_checksum: bool = False) -> Description | None
 
 def _beside(path: Path) -> Path:
     return path.with_suffix(".json")
+
+
+SIZE = 224
+"""Pixels of a side: what it was trained on."""
+MEAN, SPREAD = 127.0, 128.0
+
+
+class EfficientNet:
+    """The frozen network, from pixels to grids of 7 × 7 cells with 1280 features each."""
+
+    def __init__(self, path: Path) -> None:
+        """`path` is a safetensors file that benchmarks/efficientnet.py wrote."""
+        self.network = EfficientNetLite().eval().requires_grad_(False)
+        try:
+            self.network.load_state_dict(load_file(path))
+        except (OSError, SafetensorError, RuntimeError) as error:
+            raise ModelError(
+                f"{path} must hold the parameters of EfficientNet-Lite0 as benchmarks/efficientnet.py writes them, but "
+                f"it cannot be used: {str(error).splitlines()[0]}. Make it again."
+            ) from None
+        self.checksum = sha256_of(path)
+
+    def __call__(self, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Grids of these images."""
+        channels_first = torch.from_numpy(np.ascontiguousarray(pixels)).permute(0, 3, 1, 2)
+        with torch.inference_mode():
+            grids: NDArray[np.float32] = self.network((channels_first.float() - MEAN) / SPREAD).numpy()
+        return grids

@@ -4,13 +4,13 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from saccade.models.encoder_decoder import State, Writer, embedding_table
 from saccade.models.transformer import TransformerState, TransformerWriter
 from saccade.nn.attention import Attention, Memory
+from saccade.nn.axes import RowStates, RowTokens, TargetStates
 from saccade.nn.captions import CaptionState, MeanVector, ShowAttendTell
 from saccade.nn.capture import active_capture
 from saccade.nn.dropout import Dropout
@@ -47,8 +47,7 @@ class Captioner(Writer[Memory, State]):
         cells = self.encoder(sources.images).flatten(1, 2)
         return Memory(cells, cells)
 
-    def forward(self, batch: CaptionBatch) -> Float[Tensor, "batch target d_model"]:
-        """Teacher forcing: the decoder's last states at every position of known captions."""
+    def forward(self, batch: CaptionBatch) -> TargetStates:
         return self.learn(batch).hidden
 
     @abstractmethod
@@ -93,10 +92,7 @@ class RecurrentCaptioner(Captioner[CaptionState]):
         """Prepare the cells for being looked at; nothing has been said."""
         return self.decoder.start(memory.values, memory.mask)
 
-    def advance(
-        self, last: Int[Tensor, " rows"], state: CaptionState
-    ) -> tuple[Float[Tensor, "rows d_model"], CaptionState]:
-        """Read one token a row."""
+    def advance(self, last: RowTokens, state: CaptionState) -> tuple[RowStates, CaptionState]:
         decoded, state = self.decoder(self.embed(self.target_embedding, last[:, None]), state)
         return decoded.hidden[:, 0], state
 

@@ -64,7 +64,6 @@ class CaptionerSettings(Checked):
 
     @property
     def attends(self) -> bool:
-        """Whether the decoder has attention, whose weights can be looked at."""
         return self.attention != "mean"
 
 
@@ -134,13 +133,13 @@ class CaptionsRecipe(Recipe):
     """The sections of the recipe of photographs and their captions."""
 
     task: CaptionsSettings
-    """What is learned, and the data that shows it."""
     model: CaptionerSettings = field(default_factory=CaptionerSettings)
-    """What is trained."""
     training: CaptionsTrainingSettings = field(default_factory=CaptionsTrainingSettings)
-    """How it is trained."""
     search: Changeable[SearchSettings] = field(default_factory=SearchSettings)
     """How the finished model searches unless told otherwise."""
+
+    def __post_init__(self) -> None:
+        _check_encoder(self.model, "features", 'kind = "captions", whose images are read by a network once')
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,9 +147,15 @@ class DigitsRecipe(Recipe):
     """The sections of the recipe of scenes of digits."""
 
     task: DigitsSettings = field(default_factory=DigitsSettings)
-    """What is learned, and the data that shows it."""
-    model: CaptionerSettings = field(default_factory=CaptionerSettings)
-    """What is trained."""
+    model: CaptionerSettings = field(default_factory=lambda: CaptionerSettings(encoder="residual"))
+
+    def __post_init__(self) -> None:
+        _check_encoder(self.model, "residual", 'kind = "digits", whose scenes no network has read before')
+
+
+def _check_encoder(model: CaptionerSettings, wanted: str, task: str) -> None:
+    if model.encoder not in (wanted, "blind"):
+        raise ValueError(f'model.encoder must be "{wanted}" or "blind" with {task}, not "{model.encoder}"')
 
 
 RECIPES = (CaptionsRecipe, DigitsRecipe)

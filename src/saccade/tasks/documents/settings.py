@@ -56,9 +56,7 @@ class DocumentsRecipe(Recipe):
     """The sections of the recipe of documents."""
 
     task: DocumentsSettings = field(default_factory=DocumentsSettings)
-    """What is learned, and the data that shows it."""
     model: HierarchicalSettings = field(default_factory=HierarchicalSettings)
-    """What is trained."""
 
 
 RECIPES = (DocumentsRecipe,)

@@ -55,7 +55,6 @@ class Hierarchical(nn.Module):
         self.output = nn.Linear(d_model, num_classes)
 
     def forward(self, batch: Documents) -> Float[Tensor, "batch classes"]:
-        """The logit of every class."""
         batch_size, num_sentences, _ = batch.words.shape
         read = self.words(self.dropout(self.embedding(batch.words)).flatten(0, 1), batch.mask.flatten(0, 1))
         if self.settings.pooling == "flat":

@@ -48,9 +48,7 @@ class FacetsRecipe(Recipe):
     """The sections of the recipe of facets."""
 
     task: FacetsSettings = field(default_factory=FacetsSettings)
-    """What is learned, and the data that shows it."""
     model: MultiDimensionalSettings = field(default_factory=MultiDimensionalSettings)
-    """What is trained."""
 
 
 RECIPES = (FacetsRecipe,)

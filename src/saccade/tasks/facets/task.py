@@ -15,7 +15,7 @@ from saccade.nn.hierarchical import LearnedQuery
 from saccade.nn.mode import evaluating
 from saccade.nn.multidimensional import FusionGate, SourceToToken, TokenToToken
 from saccade.tasks.facets.settings import FacetsSettings, MultiDimensionalSettings
-from saccade.tasks.generated import ClassificationTask, Labelled
+from saccade.tasks.generated import ClassificationTask, Labelled, need_no_text
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
 
 PAD, COLOUR_MARKER, FORM_MARKER = 0, 1, 2
@@ -51,7 +51,6 @@ class MultiDimensional(nn.Module):
         self.output = nn.Linear(2 * d_model, 2 * num_values)
 
     def forward(self, batch: Facets) -> Float[Tensor, "batch 2 classes"]:
-        """The logits of every value, of both facets."""
         states = elu(self.hidden(self.embedding(batch.words)))
         both = [
             self.forwards_gate(states, self.forwards(states, batch.mask)),
@@ -96,6 +95,7 @@ class FacetsTask(ClassificationTask[FacetsSettings, MultiDimensionalSettings, Fa
 
     def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
         """What the pooling looks at; where features have weights of their own, they are shown as heads."""
+        need_no_text(text, self.task.kind)
         batch = self.example()
         with evaluating(model), capture(model) as captured:
             colour, form = model(batch)[0].argmax(dim=-1).tolist()

@@ -46,9 +46,7 @@ class GlyphsRecipe(Recipe):
     """The sections of the recipe of glyphs."""
 
     task: GlyphsSettings = field(default_factory=GlyphsSettings)
-    """What is learned, and the data that shows it."""
     model: FeatureMapSettings = field(default_factory=FeatureMapSettings)
-    """What is trained."""
 
 
 RECIPES = (GlyphsRecipe,)

@@ -15,7 +15,7 @@ from saccade.errors import ModelError
 from saccade.nn.capture import capture
 from saccade.nn.feature_maps import MapAttention
 from saccade.nn.mode import evaluating
-from saccade.tasks.generated import ClassificationTask, Labelled
+from saccade.tasks.generated import ClassificationTask, Labelled, need_no_text
 from saccade.tasks.glyphs.settings import FeatureMapSettings, GlyphsSettings
 from saccade.trace.bitmap import blend, image_address
 from saccade.trace.trace import AttentionTrace, Layer, Picture, Tokens
@@ -55,7 +55,6 @@ class FeatureMap(nn.Module):
         self.output = nn.Conv2d(d_model, num_classes, 1)
 
     def forward(self, batch: Glyphs) -> Float[Tensor, "batch classes grid_rows grid_columns"]:
-        """The logit of every class in every cell."""
         features = self.attention(self.cells(batch.image))
         for layer in self.layers:
             features = layer(features).relu()
@@ -103,6 +102,7 @@ class GlyphsTask(ClassificationTask[GlyphsSettings, FeatureMapSettings, Glyphs])
                 "Weights were asked for, but a network with attends = false has none: it sees its receptive field "
                 "only. Train one with attends = true."
             )
+        need_no_text(text, self.task.kind)
         batch = self.example()
         with evaluating(model), capture(model) as captured:
             named = self.logits(model, batch)[0].argmax(dim=-1).tolist()

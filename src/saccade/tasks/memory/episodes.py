@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from saccade.data.batch import OnDevice
 from saccade.tasks.memory.settings import (
@@ -77,14 +78,10 @@ def of_one_size(random: np.random.Generator, task: EpisodesSettings) -> Episodes
 
 def collate(episodes: Sequence[Episode]) -> Episodes:
     """Pad episodes to the longest of them."""
-    lengths = np.array([len(each.inputs) for each in episodes])
-    longest = int(lengths.max())
-    return Episodes(
-        _pad([each.inputs for each in episodes], longest),
-        _pad([each.targets for each in episodes], longest),
-        _pad([each.wanted for each in episodes], longest),
-        torch.from_numpy(np.arange(longest) < lengths[:, None]),
-    )
+    columns = zip(*((one.inputs, one.targets, one.wanted, np.ones_like(one.wanted)) for one in episodes), strict=True)
+    padded = [pad_sequence([torch.from_numpy(rows) for rows in column], batch_first=True) for column in columns]
+    inputs, targets, target_mask, mask = padded
+    return Episodes(inputs, targets, target_mask, mask)
 
 
 def episode(random: np.random.Generator, task: EpisodesSettings) -> Episode:
@@ -195,10 +192,3 @@ def _differing(random: np.random.Generator, count: int, length: int, bits: int) 
 
 def _between(random: np.random.Generator, least: int, most: int) -> int:
     return int(random.integers(least, most + 1))
-
-
-def _pad(sequences: Sequence[NDArray[np.generic]], longest: int) -> Tensor:
-    padded = np.zeros((len(sequences), longest, *sequences[0].shape[1:]), sequences[0].dtype)
-    for row, sequence in enumerate(sequences):
-        padded[row, : len(sequence)] = sequence
-    return torch.from_numpy(padded)

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from saccade.errors import DataError
-from saccade.nn.addressing import Addressing
+from saccade.nn.addressing import Addressing, Parts
 from saccade.nn.turing import FeedForwardController, LstmController, TuringMachine, Writing
 from saccade.tasks.memory.episodes import Episodes
 from saccade.tasks.memory.settings import LstmSettings, TuringSettings
@@ -19,18 +19,18 @@ class Turing(nn.Module):
         self.settings = settings
         d_controller, d_row = settings.d_controller, settings.d_row
         d_contexts = settings.read_heads * d_row
+        parts = Parts(d_row, settings.reach, settings.interpolates, settings.sharpens)
         controller = FeedForwardController if settings.controller == "feed-forward" else LstmController
         self.machine = TuringMachine(
             controller(num_inputs + d_contexts, d_controller),
-            self._addressing(settings.read_heads),
-            Writing(self._addressing(settings.write_heads), d_controller, d_row),
+            Addressing(d_controller, parts, settings.read_heads),
+            Writing(Addressing(d_controller, parts, settings.write_heads), d_controller, d_row),
             rows=settings.rows,
             d_key=d_row,
         )
         self.output = nn.Linear(d_controller + d_contexts, num_outputs)
 
     def forward(self, episodes: Episodes) -> Float[Tensor, "batch steps bits"]:
-        """The logit of a one for each bit, at every step."""
         if episodes.num_remembered > self.settings.rows:
             raise DataError(
                 f"A memory needs a row for each of the {episodes.num_remembered} things that an episode wants "
@@ -45,17 +45,6 @@ class Turing(nn.Module):
         logits: Tensor = self.output(steps)
         return logits
 
-    def _addressing(self, num_heads: int) -> Addressing:
-        settings = self.settings
-        return Addressing(
-            settings.d_controller,
-            settings.d_row,
-            num_heads=num_heads,
-            reach=settings.reach,
-            interpolates=settings.interpolates,
-            sharpens=settings.sharpens,
-        )
-
 
 class Lstm(nn.Module):
     """The same without a memory: it keeps what it saw in its state."""
@@ -67,7 +56,6 @@ class Lstm(nn.Module):
         self.output = nn.Linear(settings.d_model, num_outputs)
 
     def forward(self, episodes: Episodes) -> Float[Tensor, "batch steps bits"]:
-        """The logit of a one for each bit, at every step."""
         states, _ = self.layers(episodes.inputs)
         logits: Tensor = self.output(states)
         return logits

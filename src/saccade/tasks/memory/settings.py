@@ -231,9 +231,7 @@ class MemoryRecipe(Recipe):
     """The sections of the recipe of copying, recall and other tasks in episodes."""
 
     task: EpisodesSettings
-    """What is learned, and the data that shows it."""
     model: TuringSettings | LstmSettings = field(default_factory=TuringSettings)
-    """What is trained."""
 
 
 RECIPES = (MemoryRecipe,)

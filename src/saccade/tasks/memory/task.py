@@ -40,16 +40,13 @@ class MemoryTask(GeneratedTask[EpisodesSettings, TuringSettings | LstmSettings, 
         return Turing(self.model, *sizes) if isinstance(self.model, TuringSettings) else Lstm(self.model, *sizes)
 
     def draw(self, random: np.random.Generator, count: int) -> Episodes:
-        """`count` episodes, all of one size."""
         return episodes.draw(random, self.task, count)
 
     @property
     def d_model(self) -> int:
-        """Size of the model's states."""
         return self.model.d_controller if isinstance(self.model, TuringSettings) else self.model.d_model
 
     def loss(self, model: nn.Module, batch: Episodes) -> Tensor:
-        """The cross-entropy of all wanted bits, in nats."""
         return answer_loss(model, batch)
 
     def quality(self, model: nn.Module, batch: Episodes) -> float:
@@ -70,7 +67,7 @@ class MemoryTask(GeneratedTask[EpisodesSettings, TuringSettings | LstmSettings, 
             results["bits per sequence"] = float(np.mean(bits))
             larger = twice_as_large(self.task)
             if isinstance(self.model, LstmSettings) or larger.num_remembered <= self.model.rows:
-                batch = episodes.draw(np.random.default_rng((self.seed, LARGER)), larger, NUM_LARGER)
+                batch = episodes.draw(self.random(LARGER), larger, NUM_LARGER)
                 results |= {f"{name}, twice the size": value for name, value in figures(model, batch).items()}
         return results
 
@@ -81,7 +78,7 @@ class MemoryTask(GeneratedTask[EpisodesSettings, TuringSettings | LstmSettings, 
                 "Weights were asked for, but an LSTM has none: it keeps what it saw in its state. "
                 'Train a model of kind "turing".'
             )
-        random = np.random.default_rng((self.seed, TEST))
+        random = self.random(TEST)
         shown = episodes.episode(random, self.task) if text is None else self._read(text)
         remembered = self.task.num_remembered if text is None else len(text.split())
         batch = replace(episodes.collate([shown]), num_remembered=remembered)

@@ -1,6 +1,6 @@
 """Runs a pointer network: sets in, answers out, by the common search; and what each answer was pointed at with."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,39 +40,32 @@ class PointerEngine:
     @torch.inference_mode()
     def answer(self, sets: Sequence[Points], settings: SearchSettings = GREEDY) -> list[Answer]:
         """The best answer to each set."""
-        found = []
+        answers = []
         for start in range(0, len(sets), BATCH):
             batch = collate_sets(sets[start : start + BATCH]).to(self._device)
             limits = batch.source_mask.sum(dim=1) + 1
-            problem = SearchProblem(
-                model=self.model, memory=self.model.encode(batch), limits=limits, bos=STOP, eos=STOP
-            )
+            memory = self.model.encode(batch)
+            problem = SearchProblem(model=self.model, memory=memory, limits=limits, bos=STOP, eos=STOP)
             for best, *_ in search(problem, settings):
-                found.append(Answer(tuple(id - 1 for id in best.ids), best.log_prob, best.finished))
-        return found
-
-    @torch.inference_mode()
-    def score(self, sets: Sequence[Points], orders: Sequence[Order | Sequence[int]]) -> list[float]:
-        """log p(answer | set) of each pair, the stop included."""
-        found: list[float] = []
-        for batch in self._batches(sets, orders):
-            found += (_log_probs(self.model(batch), batch) * batch.target_mask).sum(dim=1).tolist()
-        return found
+                answers.append(Answer(tuple(id - 1 for id in best.ids), best.log_prob, best.finished))
+        return answers
 
     @torch.inference_mode()
     def trace(self, sets: Sequence[Points], orders: Sequence[Order | Sequence[int]]) -> list[AttentionTrace]:
         """What the model looks at, and how likely each element is, while it is made to give these answers."""
-        found: list[AttentionTrace] = []
-        for batch in self._batches(sets, orders):
+        traces: list[AttentionTrace] = []
+        for start in range(0, len(sets), BATCH):
+            part = slice(start, start + BATCH)
+            batch = collate(sets[part], orders[part]).to(self._device)
             with capture(self.model) as captured:
                 log_probs = _log_probs(self.model(batch), batch).cpu().numpy()
             ((name, kind, (weights,)),) = captured.layers
             for row in range(len(log_probs)):
-                points, order = sets[len(found)], orders[len(found)]
+                points, order = sets[len(traces)], orders[len(traces)]
                 source, said = (*map(label, points), END), len(order) + 1
                 looked = weights[row, :, :said, : len(source)].cpu().numpy()
                 layer = Layer(name, kind, np.roll(looked, -1, axis=-1))  # the stop comes last, as the end of a text
-                found.append(
+                traces.append(
                     AttentionTrace(
                         source=Tokens(source),
                         target=Tokens((*(source[at] for at in order), END)),
@@ -81,16 +74,11 @@ class PointerEngine:
                         token_log_probs=tuple(log_probs[row, :said].tolist()),
                     )
                 )
-        return found
+        return traces
 
     @property
     def _device(self) -> torch.device:
         return next(self.model.parameters()).device
-
-    def _batches(self, sets: Sequence[Points], orders: Sequence[Order | Sequence[int]]) -> Iterator[PointBatch]:
-        for start in range(0, len(sets), BATCH):
-            part = slice(start, start + BATCH)
-            yield collate(sets[part], orders[part]).to(self._device)
 
 
 def label(point: Points) -> str:

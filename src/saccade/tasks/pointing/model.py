@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
 from saccade.nn.attention import Memory, real_keys
+from saccade.nn.axes import Mask, RowTokens, SourceStates
 from saccade.nn.pointer import IndexScores, PointerScores
 from saccade.nn.recurrent import Recurrence, RecurrentEncoder, RecurrentShape, RecurrentState
 from saccade.tasks.pointing.points import STOP, PointBatch, PointSets
@@ -15,27 +16,17 @@ from saccade.tasks.pointing.settings import PointerSettings
 
 
 @dataclass(frozen=True, slots=True)
-class EncodedSets:
-    """What the encoder hands over. Key 0 is the stop, key n the n-th element: ids are keys."""
-
-    embedded: Float[Tensor, "batch key d_model"]
-    """What the decoder reads once it has pointed there; for key 0, before it has pointed anywhere."""
-    states: Float[Tensor, "batch key d_model"]
-    """What it points at."""
-    mask: Bool[Tensor, "batch key"]
-    last: RecurrentState
-    """How the decoder starts."""
-
-
-@dataclass(frozen=True, slots=True)
 class PointerState:
-    """What decoding carries from step to step."""
+    """What the encoder hands over, and decoding carries from step to step. Key 0 is the stop, key n the n-th element:
+    ids are keys.
+    """
 
     recurrent: RecurrentState
     embedded: Float[Tensor, "batch key d_model"]
+    """What the decoder reads once it has pointed there; for key 0, before it has pointed anywhere."""
     memory: Memory
     """The set as it is pointed at; never changes, nor does `embedded`."""
-    taken: Bool[Tensor, "batch key"]
+    taken: Mask
     """True where the decoder has pointed before."""
 
 
@@ -58,32 +49,27 @@ class PointerNetwork(nn.Module):
         else:
             self.cross_attention = IndexScores(d_model, d_model, d_model, settings.num_positions)
 
-    def encode(self, sets: PointSets) -> EncodedSets:
-        """Read all elements once."""
+    def encode(self, sets: PointSets) -> PointerState:
         embedded = self.embedding(sets.points)
         encoded = self.encoder(embedded, sets.source_mask)
-        return EncodedSets(
-            _behind(self.nothing_yet, embedded),
-            _behind(self.stop, encoded.states),
-            nn.functional.pad(sets.source_mask, (1, 0), value=True),
-            encoded.last,
-        )
+        mask = nn.functional.pad(sets.source_mask, (1, 0), value=True)
+        memory = self.cross_attention.memory(_behind(self.stop, encoded.states), mask)
+        return PointerState(encoded.last, _behind(self.nothing_yet, embedded), memory, torch.zeros_like(mask))
 
     def forward(self, batch: PointBatch) -> Float[Tensor, "batch target key"]:
         """Teacher forcing: the logits of every element at every position of a known answer, in one go."""
-        state = self.start(self.encode(batch))
+        state = self.encode(batch)
         embedded = state.embedded.take_along_dim(batch.prefix[:, :, None], dim=1)
         hidden, _ = self.recurrence(embedded, state.recurrent)
         taken = one_hot(batch.prefix, state.taken.shape[1]).cumsum(dim=1) > 0
         logits: Tensor = self.cross_attention(hidden, state.memory, self._out_of_reach(taken, state.memory))
         return logits
 
-    def start(self, memory: EncodedSets) -> PointerState:
+    def start(self, memory: PointerState) -> PointerState:
         """Nothing has been pointed at."""
-        pointed_at = self.cross_attention.memory(memory.states, memory.mask)
-        return PointerState(memory.last, memory.embedded, pointed_at, torch.zeros_like(memory.mask))
+        return memory
 
-    def step(self, last: Int[Tensor, " rows"], state: PointerState) -> tuple[Float[Tensor, "rows vocab"], PointerState]:
+    def step(self, last: RowTokens, state: PointerState) -> tuple[Float[Tensor, "rows vocab"], PointerState]:
         """Read the element that every row has pointed at, and say which may follow."""
         rows = torch.arange(len(last), device=last.device)
         hidden, recurrent = self.recurrence(state.embedded[rows, last][:, None], state.recurrent)
@@ -92,7 +78,6 @@ class PointerNetwork(nn.Module):
         return logits[:, 0].log_softmax(dim=-1), replace(state, recurrent=recurrent, taken=taken)
 
     def pick(self, state: PointerState, rows: Int[Tensor, " picked"]) -> PointerState:
-        """The state of these rows, in this order."""
         return PointerState(
             state.recurrent.pick(rows),
             state.embedded.index_select(0, rows),
@@ -112,6 +97,6 @@ class PointerNetwork(nn.Module):
         return torch.cat([stops, taken[..., STOP + 1 :]], dim=-1)
 
 
-def _behind(first: Float[Tensor, " d_model"], others: Float[Tensor, "batch source d_model"]) -> Tensor:
+def _behind(first: Float[Tensor, " d_model"], others: SourceStates) -> Tensor:
     """One vector before those of the elements."""
     return torch.cat([first.expand(len(others), 1, -1), others], dim=1)

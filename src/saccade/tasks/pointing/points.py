@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from saccade.data.batch import OnDevice
-from saccade.tasks.pointing.geometry import Order, Points, convex_hull, shortest_tours
-from saccade.tasks.pointing.settings import PointTask
+from saccade.tasks.pointing.geometry import Order, Points, PointTask, convex_hull, shortest_tours
 
 STOP = 0
 D_INPUT: dict[PointTask, int] = {"sort": 1, "hull": 2, "tour": 2}
@@ -61,7 +60,6 @@ class PointBatch(PointSets):
 
 
 def point_batch(task: PointTask, random: np.random.Generator, count: int, smallest: int, largest: int) -> PointBatch:
-    """New sets with their answers."""
     sets = draw(random, count, smallest, largest, D_INPUT[task])
     return collate(sets, solve(task, sets))
 

@@ -7,9 +7,7 @@ from typing import Literal
 from saccade.fields import Changeable, Checked, Layers, Positive, Size
 from saccade.recipe import Recipe
 from saccade.search.settings import SearchSettings
-from saccade.tasks.pointing.geometry import FEWEST, MOST_ON_TOUR
-
-PointTask = Literal["sort", "hull", "tour"]
+from saccade.tasks.pointing.geometry import FEWEST, MOST_ON_TOUR, PointTask
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,9 +75,7 @@ class PointingRecipe(Recipe):
     """The sections of the recipe of sorting, hulls and tours."""
 
     task: PointsSettings = field(default_factory=PointsSettings)
-    """What is learned, and the data that shows it."""
     model: PointerSettings = field(default_factory=PointerSettings)
-    """What is trained."""
     search: Changeable[SearchSettings] = field(default_factory=SearchSettings)
     """How the finished model searches unless told otherwise."""
 

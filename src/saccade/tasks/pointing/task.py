@@ -11,10 +11,9 @@ from saccade.nn.mode import evaluating
 from saccade.search.settings import SearchSettings
 from saccade.tasks.generated import TEST, GeneratedTask
 from saccade.tasks.pointing.engine import PointerEngine, label
-from saccade.tasks.pointing.geometry import Points, need_enough
+from saccade.tasks.pointing.geometry import Points, answer_scores, exact_match, need_enough
 from saccade.tasks.pointing.model import PointerNetwork
 from saccade.tasks.pointing.points import D_INPUT, PointBatch, draw, point_batch, solve
-from saccade.tasks.pointing.scores import exact_match, hull_scores, tour_scores
 from saccade.tasks.pointing.settings import PointerSettings, PointsSettings
 from saccade.trace.trace import AttentionTrace
 
@@ -27,11 +26,9 @@ class PointingTask(GeneratedTask[PointsSettings, PointerSettings, PointBatch]):
     measure = "exact match"
 
     def build(self) -> PointerNetwork:
-        """A new model."""
         return PointerNetwork(self.model, D_INPUT[self.task.kind])
 
     def draw(self, random: np.random.Generator, count: int) -> PointBatch:
-        """`count` sets with their answers."""
         return point_batch(self.task.kind, random, count, self.task.smallest, self.task.largest)
 
     def loss(self, model: nn.Module, batch: PointBatch) -> Tensor:
@@ -54,19 +51,11 @@ class PointingTask(GeneratedTask[PointsSettings, PointerSettings, PointBatch]):
     def measure_size(self, model: nn.Module, size: int, search: SearchSettings | None = None) -> dict[str, float]:
         """The figures of new sets of one size, by the search of the recipe unless another is given."""
         kind = self.task.kind
-        sets = draw(np.random.default_rng((self.seed, TEST, size)), NUM_TESTED, size, size, D_INPUT[kind])
+        sets = draw(self.random(TEST, size), NUM_TESTED, size, size, D_INPUT[kind])
         engine, right = PointerEngine(cast(PointerNetwork, model)), solve(kind, sets)
         with evaluating(model):
-            found = [answer.order for answer in engine.answer(sets, search or self.search)]
-        match kind:
-            case "sort":
-                return {self.measure: exact_match(found, right)}
-            case "hull":
-                hulls = hull_scores(sets, found, right)
-                return {self.measure: hulls.exact_match, "area": hulls.area, "invalid": hulls.invalid}
-            case "tour":
-                tours = tour_scores(sets, found, right)
-                return {self.measure: tours.exact_match, "length": tours.length, "invalid": tours.invalid}
+            answers = [answer.order for answer in engine.answer(sets, search or self.search)]
+        return answer_scores(kind, sets, answers, right)
 
     def sample(self, model: nn.Module, batch: PointBatch) -> tuple[str, str]:
         """The first set, and its answer."""
@@ -76,7 +65,7 @@ class PointingTask(GeneratedTask[PointsSettings, PointerSettings, PointBatch]):
 
     def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
         """What each step of the answer points at."""
-        points = self.draw(np.random.default_rng((self.seed, TEST)), 1).sets[0] if text is None else self._read(text)
+        points = self.example().sets[0] if text is None else self._read(text)
         engine = PointerEngine(cast(PointerNetwork, model))
         with evaluating(model):
             (answer,) = engine.answer([points], self.search)

@@ -46,9 +46,7 @@ class ScenesRecipe(Recipe):
     """The sections of the recipe of scenes."""
 
     task: ScenesSettings = field(default_factory=ScenesSettings)
-    """What is learned, and the data that shows it."""
     model: CoAttentionSettings = field(default_factory=CoAttentionSettings)
-    """What is trained."""
 
 
 RECIPES = (ScenesRecipe,)

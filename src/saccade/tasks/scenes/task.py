@@ -52,24 +52,36 @@ class CoAttentionModel(nn.Module):
     def __init__(self, settings: CoAttentionSettings, side: int, num_colours: int, num_words: int) -> None:
         super().__init__()
         d_model = settings.d_model
-        self.colours, self.shapes = nn.Embedding(num_colours, d_model), nn.Embedding(side**2, d_model)
-        self.neighbours = nn.Conv2d(d_model, d_model, 3, padding=1)
-        self.words = nn.Embedding(num_words, d_model)
-        self.word_context = nn.Conv1d(d_model, d_model, 3, padding=1)  # the paper's phrase level, with one width
+        self.reads = settings.reads
+        if self.reads != "question":
+            self.colours, self.shapes = nn.Embedding(num_colours, d_model), nn.Embedding(side**2, d_model)
+            self.neighbours = nn.Conv2d(d_model, d_model, 3, padding=1)
+        if self.reads != "image":
+            self.words = nn.Embedding(num_words, d_model)
+            self.word_context = nn.Conv1d(d_model, d_model, 3, padding=1)  # the paper's phrase level, with one width
         self.attention = _reader(settings.reads, d_model)
         self.hidden, self.output = nn.Linear(2 * d_model, d_model), nn.Linear(d_model, num_colours)
-        for embedding in (self.colours, self.shapes, self.words):  # else the affinity, a tanh, begins saturated
-            nn.init.normal_(embedding.weight, std=d_model**-0.5)
+        for layer in self.children():
+            if isinstance(layer, nn.Embedding):  # else the affinity, a tanh, begins saturated
+                nn.init.normal_(layer.weight, std=d_model**-0.5)
 
     def forward(self, batch: Scenes) -> Float[Tensor, "batch classes"]:
         """The logit of every colour."""
-        cells = (self.colours(batch.colours) + self.shapes(batch.shapes)).permute(0, 3, 1, 2)
-        cells = cells + self.neighbours(cells).relu()
-        words = (self.words(batch.question) * batch.question_mask[..., None]).mT
-        words = words + self.word_context(words).relu()
-        seen = self.attention(cells.flatten(2).mT, words.mT, None, batch.question_mask)
+        cells = None if self.reads == "question" else self._cells(batch)
+        words = None if self.reads == "image" else self._words(batch)
+        seen = self.attention(cells, words, None, batch.question_mask)
         logits: Tensor = self.output(self.hidden(torch.cat(seen, dim=-1)).relu())
         return logits
+
+    def _cells(self, batch: Scenes) -> Float[Tensor, "batch regions d_model"]:
+        cells = (self.colours(batch.colours) + self.shapes(batch.shapes)).permute(0, 3, 1, 2)
+        known: Tensor = cells + self.neighbours(cells).relu()
+        return known.flatten(2).mT
+
+    def _words(self, batch: Scenes) -> Float[Tensor, "batch words d_model"]:
+        words = (self.words(batch.question) * batch.question_mask[..., None]).mT
+        known: Tensor = words + self.word_context(words).relu()
+        return known.mT
 
 
 class Mean(nn.Module):
@@ -80,18 +92,20 @@ class Mean(nn.Module):
 
 
 class OneSide(nn.Module):
-    """One side by attention that always asks the same; the other is not looked at."""
+    """One side by attention that always asks the same; the other is not there."""
 
     def __init__(self, d_model: int, *, looks_at_image: bool) -> None:
         super().__init__()
-        self.looks_at_image = looks_at_image
         self.pool = LearnedQuery(d_model, d_model, kind="image" if looks_at_image else "cross")
 
-    def forward(self, image: Tensor, question: Tensor, image_mask: None, question_mask: Tensor) -> CoAttended:
-        nothing = torch.zeros_like(image[:, 0])
-        if self.looks_at_image:
-            return CoAttended(self.pool(image), nothing)
-        return CoAttended(nothing, self.pool(question, question_mask))
+    def forward(
+        self, image: Tensor | None, question: Tensor | None, image_mask: None, question_mask: Tensor
+    ) -> CoAttended:
+        if image is not None:
+            seen = self.pool(image)
+            return CoAttended(seen, torch.zeros_like(seen))
+        read = self.pool(question, question_mask)
+        return CoAttended(torch.zeros_like(read), read)
 
 
 def _reader(reads: str, d_model: int) -> nn.Module:

@@ -53,15 +53,12 @@ class TranslationRecipe(Recipe):
     """The sections of the recipe of a translator."""
 
     task: TranslationSettings = field(default_factory=TranslationSettings)
-    """What is learned."""
     data: DataSettings
     """Which files to learn from."""
     tokenizer: TokenizerSettings = field(default_factory=TokenizerSettings)
     """How text becomes tokens."""
     model: ModelSettings = field(default_factory=TransformerSettings)
-    """What is trained."""
     training: TranslationTrainingSettings = field(default_factory=TranslationTrainingSettings)
-    """How it is trained."""
     search: Changeable[SearchSettings] = field(default_factory=SearchSettings)
     """How the finished model translates unless told otherwise."""
 

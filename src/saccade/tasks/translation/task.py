@@ -1,6 +1,6 @@
 """Translation: text pairs of a prepared corpus, learned by an encoder–decoder."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import cast
@@ -9,23 +9,58 @@ import tomli_w
 from torch import nn
 
 from saccade import settings
+from saccade.data.corpus import Example
 from saccade.data.loader import Loaded, Resampling, load
 from saccade.data.prepare import Prepared, prepare
 from saccade.data.sampler import Position, Sampler
 from saccade.directory import CARD, Description, Direction, ModelDirectory, save
 from saccade.engines.torch import TorchEngine
 from saccade.errors import DataError, ModelError, SettingsError
+from saccade.evaluation.scores import bleu
 from saccade.models.build import Model, build
 from saccade.models.fill import fill
 from saccade.models.settings import RecurrentSettings
+from saccade.search.settings import SearchSettings
 from saccade.tasks.translation.loss import TranslationLoss
-from saccade.tasks.translation.settings import TranslationRecipe
-from saccade.tasks.translation.validation import Validator
+from saccade.tasks.translation.settings import TranslationRecipe, TranslationTrainingSettings
+from saccade.text.tokenizer import Tokenizers
 from saccade.trace.trace import AttentionTrace
 from saccade.training.learner import Learner
 from saccade.training.reporter import Reporter
 from saccade.training.task import Parameters, Validation
 from saccade.translator import Translator
+
+
+class Validator:
+    """The validation set, encoded once."""
+
+    def __init__(
+        self, examples: Sequence[Example], tokenizers: Tokenizers, language: str, settings: TranslationTrainingSettings
+    ) -> None:
+        self.examples = examples
+        self.decode = tokenizers.target.decode
+        self.language = language
+        self.settings = settings
+        self.sources = tokenizers.source.encode_many(example.source for example in examples)
+        self.targets = tokenizers.target.encode_many(example.target for example in examples)
+
+    def __call__(self, model: Model, update: int, search: SearchSettings | None = None) -> Validation:
+        """Score all known translations, translate the first of the sources, and compare."""
+        engine = TorchEngine(model)
+        log_probs = engine.score(self.sources, self.targets)
+        num_tokens = sum(len(target) + 1 for target in self.targets)
+
+        first = self.examples[: self.settings.validation_sentences]
+        search = search or SearchSettings(beam=self.settings.validation_beam)
+        hypotheses = engine.translate(self.sources[: len(first)], search)
+        texts = [self.decode(best.ids) for best, *_ in hypotheses]
+        chosen = update % len(first)
+        return Validation(
+            update=update,
+            loss=-sum(log_probs) / num_tokens,
+            quality=bleu(texts, [example.target for example in first], self.language),
+            sample=(first[chosen].source, texts[chosen]),
+        )
 
 
 class TranslationTask:
@@ -74,7 +109,6 @@ class TranslationTask:
 
     @property
     def d_model(self) -> int:
-        """Size of the model's states."""
         return self.recipe.model.d_model
 
     def build(self) -> Model:
@@ -93,7 +127,6 @@ class TranslationTask:
         return model
 
     def learner(self, model: nn.Module) -> Learner:
-        """The model with its loss."""
         attention = self.recipe.model.attention if isinstance(self.recipe.model, RecurrentSettings) else None
         loss = TranslationLoss(cast(Model, model), self.recipe.training, attention)
         return Learner(model, loss, loss.baseline)
