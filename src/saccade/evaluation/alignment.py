@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.errors import DataError
-from saccade.trace.alignment import HeadSelection, Link, balanced, between_words, flipped, head_selections, links
+from saccade.trace import alignment
+from saccade.trace.alignment import HeadSelection, Link, between_words, flipped, head_selections
 from saccade.trace.pharaoh import Gold
 from saccade.trace.trace import AttentionTrace, Matrix
 
@@ -43,11 +44,13 @@ class Difference:
     """95 % of the corpora drawn from the sentences, the same for both, lie between."""
 
 
-def score(found: Sequence[Iterable[Link]], gold: Sequence[Gold], *, samples: int = SAMPLES) -> AlignmentScore:
+def score(
+    found: Sequence[Iterable[Link]], gold: Sequence[Gold], *, samples: int = SAMPLES, seed: int = SEED
+) -> AlignmentScore:
     """Precision, recall and error rate of links, with a bootstrap interval over sentences."""
     counts = _counts(found, gold)
     sure, possible, total, wanted = counts.sum(axis=0)
-    low, high = _interval(_error_rate(_resampled(counts, samples)))
+    low, high = _interval(_error_rate(_resampled(counts, samples, seed)))
     return AlignmentScore(
         precision=float(possible / total) if total else 0.0,
         recall=float(sure / wanted) if wanted else 0.0,
@@ -67,7 +70,7 @@ def error_rate(found: Sequence[Iterable[Link]], gold: Sequence[Gold]) -> float:
 def difference(worse: Sequence[Iterable[Link]], better: Sequence[Iterable[Link]], gold: Sequence[Gold]) -> Difference:
     """The error rate of `worse` minus that of `better`; an interval above 0 says that chance does not explain it."""
     pair = [_counts(found, gold) for found in (worse, better)]
-    drawn = [_error_rate(_resampled(counts, SAMPLES)) for counts in pair]
+    drawn = [_error_rate(_resampled(counts)) for counts in pair]
     low, high = _interval(drawn[0] - drawn[1])
     value = _error_rate(pair[0].sum(axis=0)) - _error_rate(pair[1].sum(axis=0))
     return Difference(float(value), low, high)
@@ -92,11 +95,12 @@ class Aligned:
     def weights(self, selection: HeadSelection) -> Matrix:
         """Target words × source words."""
         weights = between_words(selection.weights(self.trace), self.source, self.target)
-        return balanced(weights) if selection.balanced else weights
+        return alignment.balanced(weights) if selection.balanced else weights
 
     def links(self, selection: HeadSelection, threshold: float | None = None) -> list[Link]:
         """Links from source words to target words: by arg-max, or all of so much weight."""
-        return links(self.weights(selection), threshold)
+        weights = self.weights(selection)
+        return alignment.links(weights) if threshold is None else alignment.links_above(weights, threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +165,9 @@ def _error_rate(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(1 - np.divide(sure + possible, size, out=np.ones_like(size), where=size > 0))
 
 
-def _resampled(counts: Counts, samples: int) -> Counts:
+def _resampled(counts: Counts, samples: int = SAMPLES, seed: int = SEED) -> Counts:
     """The counts of so many corpora, whose sentences are drawn with replacement."""
-    drawn = np.random.default_rng(SEED).integers(len(counts), size=(samples, len(counts)))
+    drawn = np.random.default_rng(seed).integers(len(counts), size=(samples, len(counts)))
     return np.asarray(counts[drawn].sum(axis=1))
 
 

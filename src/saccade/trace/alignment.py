@@ -22,10 +22,13 @@ Method = Literal["intersection", "grow-diag", "grow-diag-final-and", "union"]
 NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
-def links(matrix: Matrix, threshold: float | None = None) -> list[Link]:
-    """What each target attends to most, the first among equals, nothing for a row of zeros; or all from `threshold`."""
-    if threshold is None:
-        return [(int(np.argmax(row)), target) for target, row in enumerate(matrix) if row.any()]
+def links(matrix: Matrix) -> list[Link]:
+    """The source token that each target token attends to most, the first among equals; none for a row of zeros."""
+    return [(int(np.argmax(row)), target) for target, row in enumerate(matrix) if row.any()]
+
+
+def links_above(matrix: Matrix, threshold: float) -> list[Link]:
+    """Every pair whose weight is at least `threshold`: a target word may have several links, or none."""
     return [(int(source), int(target)) for target, source in np.argwhere(matrix >= threshold)]
 
 
