@@ -17,6 +17,7 @@ from pathlib import Path
 
 from saccade import __version__, files, settings
 from saccade.errors import CheckpointError, SettingsError, TrainingError
+from saccade.files import sync
 from saccade.recipe import Recipe
 from saccade.training import checkpoint
 from saccade.training.checkpoint import Checkpoint, Progress
@@ -111,7 +112,7 @@ class Metrics:
     def sync(self) -> None:
         """Make sure that all lines are on the disk: after a checkpoint, those before it are not written again."""
         if self._path.exists():
-            files.sync(self._path)
+            sync(self._path)
 
     def close(self) -> None:
         """Write out what is still on its way."""
