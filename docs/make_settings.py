@@ -1,12 +1,16 @@
 """Writes settings.md, the page of every setting, from the settings classes themselves: `make docs`."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from saccade.fields import Field, describe
 from saccade.models.settings import ConvolutionalSettings, RecurrentSettings, TransformerSettings
-from saccade.recipe import Recipe, TaskRecipe
+from saccade.recipe import Recipe
+from saccade.settings import kinds
+from saccade.tasks.build import recipe_classes
+from saccade.tasks.translation.settings import TranslationRecipe
 
 PAGE = Path(__file__).with_name("settings.md")
 
@@ -40,15 +44,27 @@ PRESETS = {
 TASKS = """\
 # Recipes of other tasks
 
-A recipe with a `[task]` instead of `[data]` and `[tokenizer]` learns that task. `run`, `[training]` and `[search]` are
-as above; batches are measured in examples, by `task.batch`.
+A recipe with a `[task]` instead of `[data]` and `[tokenizer]` learns that task. `run` is as above; batches are measured in
+examples, by `task.batch`. `[training]` has the settings that are named here, and a recipe of a task that searches also
+has `[search]`, as above. A setting that a task would ignore is refused.
 """
 
 
 def page() -> str:
     """The whole page."""
-    tasks = [field for field in describe(TaskRecipe) if field.path.startswith(("task.", "model."))]
-    return "\n".join([HEAD, *sections_of(describe(Recipe)), TASKS, *sections_of(tasks)])
+    others = [recipe for recipe in dict.fromkeys(recipe_classes().values()) if recipe is not TranslationRecipe]
+    tasks = list(dict.fromkeys(field for recipe in others for field in own_fields(recipe)))
+    common = [field.path.partition(".")[2] for field in describe(others[-1]) if field.path.startswith("training.")]
+    listed = f"## `[training]` of every task\n\n{', '.join(f'`{name}`' for name in common)}\n"
+    return "\n".join([HEAD, *sections_of(describe(TranslationRecipe)), TASKS, listed, *sections_of(tasks)])
+
+
+def own_fields(recipe: type[Recipe]) -> Iterator[Field]:
+    """Those of task and model, with the kind of their section, also where there is only one."""
+    for field in describe(recipe):
+        section = field.path.partition(".")[0]
+        if section in ("task", "model"):
+            yield replace(field, kind=field.kind or " or ".join(kinds(recipe, section)))
 
 
 def sections_of(described: Iterable[Field]) -> list[str]:
@@ -59,7 +75,8 @@ def sections_of(described: Iterable[Field]) -> list[str]:
     parts = []
     for (name, kind), fields in sections.items():
         if heading := HEADINGS.get(name, f"`[{name}]`"):
-            heading += f' with `kind = "{kind}"`' if kind else ""
+            named_kinds = " or ".join(f'`kind = "{one}"`' for one in kind.split(" or "))
+            heading += f" with {named_kinds}" if kind else ""
             parts.append(f"## {heading}\n\n{table(('setting', 'value', 'default', 'meaning'), map(row, fields))}")
         if name == "model" and kind in PRESETS:
             parts.append(presets(kind))
