@@ -217,19 +217,16 @@ def test_a_manifest_finds_what_was_changed(tmp_path: Path):
     (tmp_path / "ct2").mkdir()
     files.write_manifest(tmp_path)
     manifest = files.read_manifest(tmp_path)
-    assert manifest == files.manifest_of(tmp_path)
-    assert list(manifest.files) == ["a", "b", "c"]
-    assert manifest.files["a"].sha256 == "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
-    assert manifest.problems(tmp_path) == []
+    assert list(manifest) == ["a", "b", "c"]
+    assert manifest["a"].size == 1
+    assert manifest["a"].sha256 == "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
+    assert not list(files.find_changes(tmp_path, manifest))
     (tmp_path / "a").unlink()
     (tmp_path / "b").write_text("longer")
     (tmp_path / "c").write_text("x")
     (tmp_path / "more").touch()
-    assert manifest.problems(tmp_path) == [
-        "a is missing",
-        "b has 6 bytes instead of 1",
-        "c has another checksum",
-    ]
+    changes = ["a is missing", "b has 6 bytes instead of 1", "c has another checksum"]
+    assert list(files.find_changes(tmp_path, manifest)) == changes
 
 
 def test_a_directory_without_a_manifest_and_one_with_nonsense(tmp_path: Path):

@@ -3,20 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from saccade.errors import DataError
-from saccade.evaluation.alignment import (
-    Aligned,
-    AlignmentScore,
-    Difference,
-    Tried,
-    choose,
-    choose_by_agreement,
-    diagonal,
-    difference,
-    score,
-)
+from saccade.evaluation import alignment
+from saccade.evaluation.alignment import Aligned, AlignmentScore, Difference, Tried, choose
 from saccade.text.formats.lines import read_pairs
 from saccade.text.formats.opening import open_text
 from saccade.text.joining import has_spaces, join
@@ -24,9 +15,7 @@ from saccade.text.normalize import normalize
 from saccade.trace import pharaoh
 from saccade.trace.alignment import HeadSelection, Link, Method, flipped, shares, symmetrise
 from saccade.trace.pharaoh import Gold
-
-if TYPE_CHECKING:
-    from saccade.translator import Translator
+from saccade.translator import Translator
 
 Words = Sequence[str]
 
@@ -102,20 +91,19 @@ class Alignment:
         if gold is None:
             raise DataError("Links are scored against true ones, but these pairs have none. Give them a gold.")
         sizes = zip(self.pairs.sources, self.pairs.targets, strict=True)
-        plain = [diagonal(len(source), len(target)) for source, target in sizes]
+        plain = [alignment.diagonal(len(source), len(target)) for source, target in sizes]
         tried = choose(self.weighed, [gold[row] for row in self.pairs.full])
-        return AlignmentReport(
-            score(self.links, gold), score(plain, gold), difference(plain, self.links, gold), tuple(tried)
-        )
+        gain = alignment.difference(plain, self.links, gold)
+        return AlignmentReport(alignment.score(self.links, gold), alignment.score(plain, gold), gain, tuple(tried))
 
 
 def align(
-    translator: "Translator",
+    translator: Translator,
     pairs: SentencePairs,
     *,
     selection: HeadSelection | None = None,
     choose_on: SentencePairs | None = None,
-    reverse: "Translator | None" = None,
+    reverse: Translator | None = None,
     method: Method = "grow-diag",
     threshold: float | None = None,
 ) -> Alignment:
@@ -134,7 +122,7 @@ def align(
     if choose_on is not None:
         there, back = _choose_on(translator, reverse, choose_on)
     elif backward is not None:
-        there, back = (tried[0].selection for tried in choose_by_agreement(forward, backward))
+        there, back = (tried[0].selection for tried in alignment.choose_by_agreement(forward, backward))
     else:
         there = selection or HeadSelection()
     links = [pair.links(there, threshold) for pair in forward]
@@ -145,7 +133,7 @@ def align(
     return Alignment(pairs, [of_rows.get(row, []) for row in range(len(pairs.sources))], there, back, forward)
 
 
-def weigh_words(translator: "Translator", sources: Sequence[Words], targets: Sequence[Words]) -> list[Aligned]:
+def weigh_words(translator: Translator, sources: Sequence[Words], targets: Sequence[Words]) -> list[Aligned]:
     """Force the model through each target and keep its weights between these words; an empty side is refused."""
     description = translator.directory.description
     left = [join(words, spaced=has_spaces(description.source_language)) for words in sources]
@@ -161,7 +149,7 @@ def weigh_words(translator: "Translator", sources: Sequence[Words], targets: Seq
 
 
 def _weigh(
-    translator: "Translator", reverse: "Translator | None", pairs: SentencePairs
+    translator: Translator, reverse: Translator | None, pairs: SentencePairs
 ) -> tuple[list[Aligned], list[Aligned] | None]:
     """The weights of all pairs without a blank side, in one direction or both."""
     sources, targets = ([side[row] for row in pairs.full] for side in (pairs.sources, pairs.targets))
@@ -170,7 +158,7 @@ def _weigh(
 
 
 def _choose_on(
-    translator: "Translator", reverse: "Translator | None", pairs: SentencePairs
+    translator: Translator, reverse: Translator | None, pairs: SentencePairs
 ) -> tuple[HeadSelection, HeadSelection | None]:
     if pairs.gold is None:
         raise DataError("Heads are chosen on pairs with known links, but these have none. Give them a gold.")
@@ -180,7 +168,7 @@ def _choose_on(
     return choose(forward, known)[0].selection, back
 
 
-def _check_reverse(translator: "Translator", reverse: "Translator") -> None:
+def _check_reverse(translator: Translator, reverse: Translator) -> None:
     there, back = translator.directory.description, reverse.directory.description
     wanted = there.target_language, there.source_language
     if (back.source_language, back.target_language) != wanted:

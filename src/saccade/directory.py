@@ -8,7 +8,7 @@ manifest.json       size and sha256 of each of these files
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 from saccade import __version__, settings
 from saccade.errors import ModelError
 from saccade.fields import NotNegative
-from saccade.files import MANIFEST, Manifest, draft_directory, read_manifest, sha256_of, write_manifest
+from saccade.files import MANIFEST, FileRecord, draft_directory, find_changes, read_manifest, sha256_of, write_manifest
 from saccade.models.settings import TransformerSettings
 from saccade.parameters import count_parameters, read_parameters
 from saccade.search.settings import SearchSettings
@@ -29,6 +29,7 @@ from saccade.text.tokenizer import Tokenizers
 
 FORMAT = 2
 SETTINGS, PARAMETERS, CARD = "settings.toml", "model.safetensors", "card.md"
+Parameters = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,9 +94,14 @@ class ModelDirectory:
         table = settings.read(path / SETTINGS)
         _check_format(path, table)
         description = settings.parse(Description, table, origin=str(path / SETTINGS), base=path)
-        spelled = [name for name in _manifest(path).files if name.endswith((".spm", ".pieces.json"))]
-        _check_unchanged(path, spelled)
-        return cls(path, description, Tokenizers.load(path) if spelled else None)
+        files = _manifest(path).items()
+        tokenizers = {name: record for name, record in files if name.endswith((".spm", ".pieces.json"))}
+        if changes := "; ".join(find_changes(path, tokenizers)):
+            raise ModelError(
+                f"{path} must hold the files that the model was saved with, but {changes}: ids would no longer match. "
+                "Copy the whole model directory again."
+            )
+        return cls(path, description, Tokenizers.load(path) if tokenizers else None)
 
     @classmethod
     def open_translator(cls, path: Path) -> "ModelDirectory":
@@ -136,11 +142,7 @@ class ModelDirectory:
 
 
 def save(
-    path: Path,
-    description: Description,
-    tokenizers: Tokenizers | None,
-    parameters: Mapping[str, NDArray[Any]],
-    card: str,
+    path: Path, description: Description, tokenizers: Tokenizers | None, parameters: Parameters, card: str
 ) -> None:
     """Write a model directory under a temporary name and put it in place whole, replacing one that was there."""
     with draft_directory(path) as draft:
@@ -152,17 +154,7 @@ def save(
         write_manifest(draft)
 
 
-def _check_unchanged(path: Path, names: Iterable[str]) -> None:
-    """Refuse files that are not those that were saved."""
-    problems = Manifest({name: _manifest(path).files[name] for name in names}).problems(path)
-    if problems:
-        raise ModelError(
-            f"{path} must hold the files that the model was saved with, but {'; '.join(problems)}: ids would no longer "
-            "match. Copy the whole model directory again."
-        )
-
-
-def _manifest(path: Path) -> Manifest:
+def _manifest(path: Path) -> dict[str, FileRecord]:
     try:
         manifest = read_manifest(path)
     except (OSError, ValueError) as error:
@@ -192,9 +184,8 @@ def _check_layout(path: Path) -> None:
         )
     if missing:
         raise ModelError(
-            f"{path} is not a model directory: it has no {' and no '.join(missing)}. A model directory holds "
-            f"{SETTINGS}, {PARAMETERS} and {MANIFEST}; `saccade train` writes one below its run directory, "
-            "as `model`."
+            f"{path} is not a model directory: it has no {' and no '.join(missing)}. "
+            "`saccade train` writes a model directory below its run directory, as `model`."
         )
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from saccade import __version__
 from saccade.errors import DataError, MissingDependency, ModelError
@@ -18,10 +18,8 @@ from saccade.search.overrides import adjust_search
 from saccade.search.settings import SearchSettings
 from saccade.text.formats.opening import check_new, open_text
 from saccade.text.languages import check_language
+from saccade.translation import Translation
 from saccade.translator import Translator, load
-
-if TYPE_CHECKING:
-    from saccade.translation import Translation
 
 CHUNK = 200  # texts whose attention is held at a time
 UNNAMED = ("run", "model")  # what a directory is called for what it is, not for what is in it
@@ -110,17 +108,18 @@ def evaluate(
     _check_counts([*references, *([sources] if sources else []), *given.values()])
     models = {name: _open(name, each, sources) for name, each in named.items() if name not in given}
     language = language or _one_language(models)
-    submissions = {name: Submission(text.lines) for name, text in given.items()}
-    for name, translator in models.items():
-        assert sources is not None
-        submissions[name] = _submit(
-            name, translator, sources, references[0].lines, beam=beam, attention=attention, reporter=reporter
-        )
-    ordered = {name: submissions[name] for name in named}
-    texts = {name: submission.translations for name, submission in ordered.items()}
     known = [text.lines for text in references]
+    submissions = {}
+    for name in named:
+        if name in given:
+            submissions[name] = Submission(given[name].lines)
+        else:
+            assert sources is not None
+            reporter.translating(name, len(sources.lines))
+            submissions[name] = _submit(models[name], sources, known[0], beam, attention, reporter)
+    texts = {name: submission.translations for name, submission in submissions.items()}
     compared = compare(texts, known, language=language, test=test)
-    return Evaluation(compared, ordered, known, None if sources is None else sources.lines)
+    return Evaluation(compared, submissions, known, None if sources is None else sources.lines)
 
 
 def default_name(system: System) -> str:
@@ -179,20 +178,21 @@ def _check_counts(texts: Sequence[_Text]) -> None:
 
 
 def _submit(
-    name: str,
     translator: Translator,
     sources: _Text,
     references: list[str],
-    *,
     beam: int | None,
     attention: bool,
     reporter: EvaluationReporter,
 ) -> Submission:
     """The translations of a model, its perplexity on the reference, and where it looks."""
     search = adjust_search(translator.search, beam, 1, origin="evaluate")
-    remark = _missing_attention(translator) if attention else ""
-    looks = attention and not remark
-    reporter.translating(name, len(sources.lines))
+    looks, remark = attention, ""
+    try:
+        if attention:
+            translator.engine.need_attention()
+    except (ModelError, MissingDependency) as error:
+        looks, remark = False, str(error)
     texts, gazes = [], []
     for number, translation in enumerate(_translations(translator, sources.lines, search, looks, reporter), start=1):
         for each in translation.notes:
@@ -206,27 +206,15 @@ def _submit(
     return Submission(texts, gazes if looks else None, facts, remark)
 
 
-def _missing_attention(translator: Translator) -> str:
-    """Why there is no attention to look at; nothing if there is."""
-    try:
-        translator.engine.need_attention()
-    except (ModelError, MissingDependency) as error:
-        return str(error)
-    return ""
-
-
 def _translations(
     translator: Translator, sources: list[str], search: SearchSettings, attention: bool, reporter: EvaluationReporter
-) -> Iterator["Translation"]:
+) -> Iterator[Translation]:
     """In order, every text whole; with attention, a part at a time, as the weights of all fill the memory."""
     size = CHUNK if attention else max(1, len(sources))
     for begin in range(0, len(sources), size):
+        part = sources[begin : begin + size]
         yield from translator.translate(
-            sources[begin : begin + size],
-            search=search,
-            attention=attention,
-            split="never",
-            advanced=reporter.translated,
+            part, search=search, attention=attention, split="never", advanced=reporter.translated
         )
 
 

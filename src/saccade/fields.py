@@ -64,11 +64,8 @@ class Checked:
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        problems = [
-            f"{name}{problem}"
-            for name, hint in hints(type(self)).items()
-            for problem in bound_problems(hint, getattr(self, name))
-        ]
+        own = hints(type(self)).items()
+        problems = [f"{name}{problem}" for name, hint in own for problem in bound_problems(hint, getattr(self, name))]
         if problems := problems or list(self.conflicts()):
             raise OutOfBounds(problems)
 
@@ -139,12 +136,12 @@ def bound_problems(hint: Any, value: Any) -> Iterator[str]:
 
 def _bounds(hint: Any) -> list[Any]:
     grouped = [[*marker] if isinstance(marker, GroupedMetadata) else [marker] for marker in markers(hint)]
-    return [bound for group in grouped for bound in group if type(bound) in _TESTS]
+    return [bound for group in grouped for bound in group if type(bound) in _BOUNDS]
 
 
 def _holds(bound: Any, value: Any) -> bool:
     try:
-        return bool(_TESTS[type(bound)](value, *dataclasses.astuple(bound)))
+        return bool(_BOUNDS[type(bound)][1](value, *dataclasses.astuple(bound)))
     except TypeError:  # of another type altogether
         return False
 
@@ -152,29 +149,18 @@ def _holds(bound: Any, value: Any) -> bool:
 def _phrase(hint: Any) -> str:
     """What the bounds of a hint ask for, such as "from 1 to 1,000"; empty without bounds."""
     bounds = {type(bound): _number(*dataclasses.astuple(bound)) for bound in _bounds(hint)}
-    if Ge in bounds and Le in bounds:
-        bounds = {Interval: f"{bounds.pop(Ge)} to {bounds.pop(Le)}", **bounds}
-    return " and ".join(f"{_BOUND_WORDS[kind]} {number}" for kind, number in bounds.items())
+    span = [f"from {bounds.pop(Ge)} to {bounds.pop(Le)}"] if Ge in bounds and Le in bounds else []
+    return " and ".join([*span, *(f"{_BOUNDS[kind][0]} {number}" for kind, number in bounds.items())])
 
 
-_TESTS: dict[type[Any], Callable[[Any, Any], bool]] = {
-    Ge: operator.ge,
-    Gt: operator.gt,
-    Le: operator.le,
-    Lt: operator.lt,
-    MultipleOf: lambda value, step: value % step == 0,
-    MinLen: lambda value, least: len(value) >= least,
-    MaxLen: lambda value, most: len(value) <= most,
-}
-_BOUND_WORDS: dict[type[Any], str] = {
-    Interval: "from",
-    Ge: "at least",
-    Gt: "above",
-    Le: "at most",
-    Lt: "below",
-    MultipleOf: "a multiple of",
-    MinLen: "a list with a length of at least",
-    MaxLen: "a list with a length of at most",
+_BOUNDS: dict[type[Any], tuple[str, Callable[[Any, Any], bool]]] = {
+    Ge: ("at least", operator.ge),
+    Gt: ("above", operator.gt),
+    Le: ("at most", operator.le),
+    Lt: ("below", operator.lt),
+    MultipleOf: ("a multiple of", lambda value, step: value % step == 0),
+    MinLen: ("a list with a length of at least", lambda value, least: len(value) >= least),
+    MaxLen: ("a list with a length of at most", lambda value, most: len(value) <= most),
 }
 
 

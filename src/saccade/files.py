@@ -15,9 +15,8 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -179,12 +178,10 @@ def lock(path: Path, refusal: Exception) -> Iterator[None]:
     try:
         yield
     finally:
-        try:
-            # Safe while it is held: filelock does not accept a file that was removed between its open and its lock.
-            with suppress(OSError):
-                path.unlink()
-        finally:
-            guard.release()
+        # Safe while it is held: filelock does not accept a file that was removed between its open and its lock.
+        with suppress(OSError):
+            path.unlink()
+        guard.release()
 
 
 # -- checksums --
@@ -196,54 +193,42 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class FileRecord:
+class FileRecord(NamedTuple):
     """What a manifest says of one file."""
 
-    size: int
-    """In bytes."""
+    size: int  # in bytes
     sha256: str
 
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """The files of a directory, by name."""
-
-    files: Mapping[str, FileRecord]
-
-    def problems(self, directory: Path) -> list[str]:
-        """What is missing or changed in a directory; files that are not in the manifest do not matter."""
-        problems = []
-        for name, record in self.files.items():
-            path = directory / name
-            if not path.is_file():
-                problems.append(f"{name} is missing")
-            elif (size := path.stat().st_size) != record.size:
-                problems.append(f"{name} has {size:,} bytes instead of {record.size:,}")
-            elif sha256_of(path) != record.sha256:
-                problems.append(f"{name} has another checksum")
-        return problems
-
-
-def manifest_of(directory: Path) -> Manifest:
-    """The manifest of a directory as it is now, without directories in it, hidden files and an older manifest."""
-    paths = sorted(path for path in directory.iterdir() if path.is_file() and not path.name.startswith("."))
-    records = {path.name: FileRecord(path.stat().st_size, sha256_of(path)) for path in paths if path.name != MANIFEST}
-    return Manifest(records)
+    @classmethod
+    def of(cls, path: Path) -> "FileRecord":
+        return cls(path.stat().st_size, sha256_of(path))
 
 
 def write_manifest(directory: Path) -> None:
-    """Write manifest.json; everything else must be there."""
-    content = json.dumps(asdict(manifest_of(directory)), indent=1, ensure_ascii=False)
-    write_atomically(directory / MANIFEST, content + "\n")
+    """Write manifest.json of all files that are there; hidden ones and directories do not count."""
+    paths = sorted(path for path in directory.iterdir() if path.is_file() and not path.name.startswith("."))
+    records = {path.name: FileRecord.of(path)._asdict() for path in paths if path.name != MANIFEST}
+    write_atomically(directory / MANIFEST, json.dumps({"files": records}, indent=1, ensure_ascii=False) + "\n")
 
 
-def read_manifest(directory: Path) -> Manifest | None:
-    """What manifest.json says, or None if there is none. One that cannot be understood raises ValueError."""
+def read_manifest(directory: Path) -> dict[str, FileRecord] | None:
+    """The files that manifest.json lists, or None if there is none. One that cannot be understood raises ValueError."""
     try:
         content = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-        return Manifest({name: FileRecord(**record) for name, record in content["files"].items()})
+        return {name: FileRecord(**record) for name, record in content["files"].items()}
     except FileNotFoundError:
         return None
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{directory / MANIFEST} is not a manifest") from error
+
+
+def find_changes(directory: Path, records: Mapping[str, FileRecord]) -> Iterator[str]:
+    """Which of these files are missing or changed, and how."""
+    for name, record in records.items():
+        path = directory / name
+        if not path.is_file():
+            yield f"{name} is missing"
+        elif (size := path.stat().st_size) != record.size:
+            yield f"{name} has {size:,} bytes instead of {record.size:,}"
+        elif sha256_of(path) != record.sha256:
+            yield f"{name} has another checksum"

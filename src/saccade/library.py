@@ -53,9 +53,7 @@ def export_model(
     elif quantize == "float32":
         marian.export(directory, Path(output))
     else:
-        raise ModelError(
-            f'quantize must be "float32" for Marian, whose layout holds no other numbers, not "{quantize}".'
-        )
+        raise ModelError(f'quantize must be "float32" for Marian, which stores nothing else, not "{quantize}".')
     return Path(output)
 
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
@@ -108,7 +108,7 @@ class LineTranslation:
         mbr, glossary = self.translator.mbr, self.translator.wording.glossary
         job = Job(
             model=" ".join(member.checksum() for member in self.translator.members),
-            glossary=_checksum(glossary) if glossary else "",
+            glossary=hashlib.sha256(repr(sorted(glossary.items())).encode()).hexdigest() if glossary else "",
             mbr=None if mbr is None else mbr.samples,
             runtime=self.translator.runtime,
             json=self.options.as_json,
@@ -208,7 +208,3 @@ def _json(translation: Translation) -> str:
         "notes": translation.notes,
     }
     return _BREAK.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(described, ensure_ascii=False))
-
-
-def _checksum(glossary: Mapping[str, str]) -> str:
-    return hashlib.sha256(repr(sorted(glossary.items())).encode("utf-8")).hexdigest()

@@ -23,9 +23,7 @@ def text(content: object) -> Markup:
     """The content with nothing in it that means anything to a browser; numbers with six digits at most."""
     if isinstance(content, Markup):
         return content
-    if isinstance(content, float):
-        return Markup(f"{content:g}")
-    return Markup(escape(_CONTROL.sub("\ufffd", str(content))))
+    return Markup(f"{content:g}" if isinstance(content, float) else escape(_CONTROL.sub("\ufffd", str(content))))
 
 
 def tag(name: str, /, *inside: object, **attributes: object) -> Markup:

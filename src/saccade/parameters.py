@@ -11,6 +11,8 @@ from safetensors.numpy import load
 
 from saccade.errors import ModelError
 
+Shapes = Mapping[str, tuple[int, ...]]
+
 
 def read_parameters(path: Path) -> dict[str, NDArray[Any]]:
     """All tensors of a safetensors file by name."""
@@ -47,22 +49,16 @@ def _damaged(path: Path, error: Exception) -> ModelError:
     )
 
 
-def check_parameters(
-    expected: Mapping[str, tuple[int, ...]], given: Mapping[str, tuple[int, ...]], *, origin: str
-) -> None:
+def check_parameters(expected: Shapes, given: Shapes, *, origin: str) -> None:
     """Refuse parameters, by name and shape, that are not those of a model: missing, left over or misshapen."""
-    problems = [
-        *(f"{name} is missing" for name in expected.keys() - given.keys()),
-        *(f"{name} is not a parameter of this model" for name in given.keys() - expected.keys()),
-        *(
-            f"{name} must have shape {expected[name]}, not {given[name]}"
-            for name in expected.keys() & given.keys()
-            if expected[name] != given[name]
-        ),
-    ]
+    problems = [f"{name} is missing" for name in expected.keys() - given.keys()]
+    problems += [f"{name} is not a parameter of this model" for name in given.keys() - expected.keys()]
+    for name in expected.keys() & given.keys():
+        if expected[name] != given[name]:
+            problems.append(f"{name} must have shape {expected[name]}, not {given[name]}")
     if problems:
+        more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
         raise ModelError(
             f"The parameters of {origin} must fit its settings and vocabulary, but {'; '.join(sorted(problems)[:5])}"
-            f"{f'; and {len(problems) - 5} more' if len(problems) > 5 else ''}. Its files do not belong together: "
-            "copy the whole model directory again."
+            f"{more}. Its files do not belong together: copy the whole model directory again."
         )

@@ -1,7 +1,4 @@
-"""The straight line from a text to its translation: segment → tokenize → search → detokenize → join.
-
-`Translator` is the door to it, and checks what is asked for.
-"""
+"""The straight line behind `Translator`, from text to translation: segment → tokenize → search → detokenize → join."""
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,8 +7,8 @@ from itertools import islice, repeat
 from statistics import fmean
 
 from saccade.directory import ModelDirectory
-from saccade.engines.engine import Advanced, Engine, Ids, Traced
-from saccade.engines.lexical_constraints import ConstraintEncoder, TextConstraints, translate_constrained
+from saccade.engines.engine import Advanced, Engine, Sentences, Traced
+from saccade.engines.lexical_constraints import ConstraintEncoder, TextConstraints
 from saccade.engines.mbr import rank_by_risk
 from saccade.engines.tracing import trace_hypothesis
 from saccade.search.hypothesis import Hypothesis, score
@@ -32,16 +29,12 @@ class Pipeline:
     directory: ModelDirectory
     engine: Engine
 
-    def translate(
-        self, texts: Sequence[str], options: TranslateOptions, advanced: Advanced = lambda _: None
-    ) -> Translations:
+    def translate(self, texts: Sequence[str], options: TranslateOptions, advanced: Advanced) -> Translations:
         """The translation of each text. `advanced` is called with the number of texts finished since."""
         wordings = options.wordings(len(texts))
-        segmentations = self._segmenter.segment(
-            texts,
-            "never" if options.attention else options.split,
-            uncut={row for row, wording in enumerate(wordings) if wording.prefix or wording.required},
-        )
+        split = "never" if options.attention else options.split
+        uncut = {row for row, wording in enumerate(wordings) if wording.prefix or wording.required}
+        segmentations = self._segmenter.segment(texts, split, uncut=uncut)
         segments = [
             (segment, self._constraints(segment.part.text, wording))
             for segmentation, wording in zip(segmentations, wordings, strict=True)
@@ -81,25 +74,18 @@ class Pipeline:
         return translations
 
     def _search(
-        self,
-        sources: Sequence[Ids],
-        constraints: Sequence[TextConstraints],
-        options: TranslateOptions,
-        advanced: Advanced,
+        self, sources: Sentences, constraints: Sequence[TextConstraints], options: TranslateOptions, advanced: Advanced
     ) -> list[list[Hypothesis]]:
         """As many hypotheses of each source as are asked for, best first."""
         settings, mbr = options.candidates, options.mbr
-        found = translate_constrained(
-            self.engine, self._constraint_encoder, sources, settings, constraints, advanced=advanced
-        )
+        encoder, decode = self._constraint_encoder, self.directory.tokenizers.target.decode
+        found = encoder.translate(self.engine, sources, settings, constraints, advanced)
         if mbr is None:
             return found
-        decode, language = self.directory.tokenizers.target.decode, self.directory.description.target_language
-        sampled = settings.method == "sampling"
-        ranked = (
-            rank_by_risk(several, [decode(each.ids) for each in several], mbr, sampled=sampled, language=language)
-            for several in found
-        )
+        sampled, language = settings.method == "sampling", self.directory.description.target_language
+        texts = ([decode(hypothesis.ids) for hypothesis in several] for several in found)
+        pairs = zip(found, texts, strict=True)
+        ranked = (rank_by_risk(several, own, mbr, sampled=sampled, language=language) for several, own in pairs)
         return [several[: options.search.n_best] for several in ranked]
 
     def _translation(self, source: str, hypothesis: Hypothesis, text: str, traced: Traced | None) -> Translation:
@@ -131,12 +117,8 @@ class Pipeline:
             num_tokens = sum(len(part.tokens) + 1 for part in parts if part.tokens)
             return score(sum(part.log_prob for part in parts), max(1, num_tokens), options.search)
 
-        whole = join_parts(
-            text,
-            parts,
-            join_texts=lambda texts: rejoin([each.part for each in segmentation.segments], texts, *languages),
-            score=rank,
-        )
+        cut = [segment.part for segment in segmentation.segments]
+        whole = join_parts(text, parts, join_texts=lambda texts: rejoin(cut, texts, *languages), score=rank)
         if not any(segment.ids for segment in segmentation.segments):
             return whole
         notes, constraints = segmentation.notes(description.max_tokens), self._constraints(text, wording)
@@ -183,9 +165,8 @@ class Pipeline:
 
     @cached_property
     def _constraint_encoder(self) -> ConstraintEncoder:
-        return ConstraintEncoder(
-            self.directory.tokenizers.target, has_spaces(self.directory.description.target_language)
-        )
+        spaced = has_spaces(self.directory.description.target_language)
+        return ConstraintEncoder(self.directory.tokenizers.target, spaced)
 
 
 def _count_texts(advanced: Advanced, num_texts: int, num_segments: int) -> Advanced:

@@ -19,7 +19,6 @@ class HasKind(Protocol):
     @property
     def kind(self) -> str:
         """Its name in a recipe."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

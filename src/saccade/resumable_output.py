@@ -1,8 +1,7 @@
-"""The output of a long job, which no interruption can spoil: neither Ctrl-C nor SIGKILL nor a power cut.
+"""The output of a long job, which neither Ctrl-C nor SIGKILL nor a power cut can spoil.
 
-It grows in OUT.part. Beside it, OUT.part.toml says how many of its bytes are valid, which input they belong to and with
-which settings they were made. A chunk is on the disk before it is counted there, so what was counted is whole, and what
-was not is made again: no line is lost or written twice. At the end OUT.part becomes OUT.
+It grows in OUT.part. OUT.part.toml says how many of its bytes are valid, and for which input and settings; a chunk is
+on the disk before it is counted there. At the end OUT.part becomes OUT.
 """
 
 import os

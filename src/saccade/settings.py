@@ -1,7 +1,4 @@
-"""Strict TOML to frozen dataclasses and back: unknown names are refused, and all problems are reported at once.
-
-fields.py says what such a class may declare.
-"""
+"""Strict TOML to frozen dataclasses (see fields.py) and back: unknown names are refused, all problems told at once."""
 
 import dataclasses
 import difflib
@@ -18,27 +15,11 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import tomli_w
 
-from saccade import __version__
+from saccade import __version__, fields
 from saccade.errors import SettingsError
-from saccade.fields import (
-    WORDS,
-    Advice,
-    MayChange,
-    bound_problems,
-    default_of,
-    describe,
-    either,
-    helps,
-    hints,
-    join,
-    kinds_of,
-    literal,
-    markers,
-    sections_of,
-    strip,
-)
 
 T = TypeVar("T")
+Choose = Callable[[Mapping[str, Any]], type[T]]
 
 _VARIABLE = re.compile(r"\$(?:(?P<dollar>\$)|(?P<name>\w+)|\{(?P<braced>\w+)\})")
 _REMEDIES = {
@@ -70,14 +51,15 @@ def load(cls: type[T], path: Path, overrides: Sequence[str] = ()) -> T:
     return load_chosen(lambda table: cls, path, overrides)
 
 
-def load_chosen(choose: Callable[[Mapping[str, Any]], type[T]], path: Path, overrides: Sequence[str] = ()) -> T:
+def load_chosen(choose: Choose[T], path: Path, overrides: Sequence[str] = ()) -> T:
     """The same, where the table itself, with the overrides on top, decides which class it is read as."""
     return _build(choose, read(path), overrides, str(path), path.absolute().parent)
 
 
 def kinds(cls: type[Any], section: str) -> dict[str, type[Any]]:
     """The settings classes that a section of `cls` may be of, by kind."""
-    return {kind: member for member in sections_of(hints(cls)[section])[0] for kind in kinds_of(member)}
+    members, _ = fields.sections_of(fields.hints(cls)[section])
+    return {kind: member for member in members for kind in fields.kinds_of(member)}
 
 
 def override(settings: T, overrides: Sequence[str], *, origin: str) -> T:
@@ -118,11 +100,11 @@ def differences(a: Any, b: Any) -> list[Difference]:
 
 def _compare(a: Any, b: Any, where: str, may_change: bool) -> Iterator[Difference]:
     if is_dataclass(a) and type(a) is type(b):
-        for name, hint in hints(type(a)).items():
-            changeable = may_change or MayChange in markers(hint)
-            yield from _compare(getattr(a, name), getattr(b, name), join(where, name), changeable)
+        for name, hint in fields.hints(type(a)).items():
+            changeable = may_change or fields.MayChange in fields.markers(hint)
+            yield from _compare(getattr(a, name), getattr(b, name), fields.join(where, name), changeable)
     elif is_dataclass(a) and is_dataclass(b):  # of two kinds, whose settings cannot be compared
-        yield from _compare(getattr(a, "kind", None), getattr(b, "kind", None), join(where, "kind"), may_change)
+        yield from _compare(getattr(a, "kind", None), getattr(b, "kind", None), fields.join(where, "kind"), may_change)
     elif isinstance(a, tuple) and isinstance(b, tuple) and any(map(is_dataclass, a + b)):
         for number, pair in enumerate(zip_longest(a, b)):
             yield from _compare(*pair, f"{where}[{number}]", may_change)
@@ -133,8 +115,8 @@ def _compare(a: Any, b: Any, where: str, may_change: bool) -> Iterator[Differenc
 def _written(value: Any) -> str:
     """A value as TOML writes it; of a section, what is not the default."""
     if not is_dataclass(value):
-        return literal(_plain(value))
-    values = {field.name: (getattr(value, field.name), default_of(field)) for field in dataclasses.fields(value)}
+        return fields.literal(_plain(value))
+    values = {field.name: (getattr(value, field.name), fields.default_of(field)) for field in dataclasses.fields(value)}
     return f"{{ {', '.join(f'{name} = {_written(own)}' for name, (own, other) in values.items() if own != other)} }}"
 
 
@@ -164,11 +146,9 @@ def read(path: Path) -> dict[str, Any]:
 def _explain_toml(message: str, text: str) -> str:
     """tomllib ends its message with "(at line 3, column 5)" or "(at end of document)"."""
     reason, _, position = message.removesuffix(")").rpartition(" (at ")
-    explained = f"{position} is not valid TOML: {reason}."
-    if line := re.match(r"line (\d+)", position):
-        lines = text.split("\n")
-        explained += f" The line reads: {lines[int(line[1]) - 1].strip()}"
-    return explained
+    lines, line = text.split("\n"), re.match(r"line (\d+)", position)
+    shown = f" The line reads: {lines[int(line[1]) - 1].strip()}" if line else ""
+    return f"{position} is not valid TOML: {reason}.{shown}"
 
 
 def _explain_limit(error: Exception) -> str:
@@ -193,20 +173,15 @@ def _parse_override(override: str) -> dict[str, Any]:
 
 def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Both tables in one; where both have a value, that of `over`."""
-    result = dict(under)
-    for key, value in over.items():
-        below = result.get(key)
-        if isinstance(value, Mapping) and isinstance(below, Mapping):
-            value = _merged(below, value)
-        result[key] = value
-    return result
+    both = [key for key in over if isinstance(over[key], Mapping) and isinstance(under.get(key), Mapping)]
+    return {**under, **over, **{key: _merged(under[key], over[key]) for key in both}}
 
 
 def _paths(value: Any, where: str) -> Iterator[str]:
     """Where the values of a table are."""
     if isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _paths(item, join(where, key))
+            yield from _paths(item, fields.join(where, key))
     elif isinstance(value, list):
         for number, item in enumerate(value):
             yield from _paths(item, f"{where}[{number}]")
@@ -217,13 +192,7 @@ def _paths(value: Any, where: str) -> Iterator[str]:
 # From tables to dataclasses
 
 
-def _build(
-    choose: Callable[[Mapping[str, Any]], type[T]],
-    table: Mapping[str, Any],
-    overrides: Sequence[str],
-    origin: str,
-    base: Path,
-) -> T:
+def _build(choose: Choose[T], table: Mapping[str, Any], overrides: Sequence[str], origin: str, base: Path) -> T:
     """`saccade` at the top of any file is the version that wrote it."""
     problems: list[str] = []
     typed: set[str] = set()
@@ -238,15 +207,13 @@ def _build(
                 table = _merged(table, values)
                 typed |= set(_paths(values, ""))
         cls = choose(table)
-        known = {key: value for key, value in table.items() if key != "saccade" or key in hints(cls)}
+        known = {key: value for key, value in table.items() if key != "saccade" or key in fields.hints(cls)}
         settings: T = _Reader(cls, base, problems, typed, set()).section(cls, known, "")
     except RecursionError as error:
         problems = [_explain_limit(error)]
     if problems and isinstance(writer, str) and _version(writer) > _version(__version__):
-        problems = [
-            f"it was written by saccade {writer}, newer than this {__version__}. "
-            "Upgrade with: pip install --upgrade saccade"
-        ]
+        newer = f"it was written by saccade {writer}, newer than this {__version__}."
+        problems = [f"{newer} Upgrade with: pip install --upgrade saccade"]
     if problems:
         raise SettingsError(origin, problems)
     return settings
@@ -270,10 +237,10 @@ class _Reader:
     def section(self, cls: Any, table: Any, where: str) -> Any:
         if not isinstance(table, Mapping):
             return self.refuse(table, where, "a table")
-        table, known, sound = self.with_preset(cls, table, where), hints(cls), {}
-        required = [field.name for field in dataclasses.fields(cls) if default_of(field) is MISSING]
+        table, known, sound = self.with_preset(cls, table, where), fields.hints(cls), {}
+        required = [field.name for field in dataclasses.fields(cls) if fields.default_of(field) is MISSING]
         for key in [*table, *(name for name in required if name not in table)]:
-            count, path = len(self.problems), join(where, key)
+            count, path = len(self.problems), fields.join(where, key)
             if key not in known:
                 self.problems.append(self.unknown(cls, key, where))
             elif key not in table:
@@ -281,7 +248,8 @@ class _Reader:
             else:
                 sound[key] = self.value(known[key], _with_kind(cls, key, table[key]), path)
                 if len(self.problems) == count:
-                    self.problems.extend(f"{path}{problem}." for problem in bound_problems(known[key], sound[key]))
+                    beyond = fields.bound_problems(known[key], sound[key])
+                    self.problems.extend(f"{path}{problem}." for problem in beyond)
             if len(self.problems) > count:
                 sound.pop(key, None)
         if table.keys() <= known.keys() and sound.keys() >= set(required):
@@ -300,8 +268,8 @@ class _Reader:
             return None if broken else section
 
     def value(self, hint: Any, value: Any, where: str) -> Any:
-        advice = next((marker.sentences for marker in markers(hint) if isinstance(marker, Advice)), {})
-        hint = strip(hint)
+        advice = next((marker.sentences for marker in fields.markers(hint) if isinstance(marker, fields.Advice)), {})
+        hint = fields.strip(hint)
         origin, args = get_origin(hint), get_args(hint)
         if origin in (Union, UnionType):
             return self.union([arg for arg in args if arg is not NoneType], value, where, advice)
@@ -318,19 +286,18 @@ class _Reader:
         if hint is float and type(value) is int:
             return float(value)
         # By type(), because a bool is an instance of int.
-        return value if type(value) is hint else self.refuse(value, where, WORDS[hint])
+        return value if type(value) is hint else self.refuse(value, where, fields.WORDS[hint])
 
     def union(self, members: list[Any], value: Any, where: str, advice: Mapping[str, str]) -> Any:
         if len(members) == 1:
             return self.value(members[0], value, where)
         if not isinstance(value, Mapping):
             return self.refuse(value, where, "a table")
-        kinds = {kind: cls for cls in members for kind in kinds_of(cls)}
-        if "kind" not in value:
-            self.problems.append(f"{where}.kind is missing. It must be {either(kinds)}.")
-            return None
-        kind = self.choice(tuple(kinds), value["kind"], f"{where}.kind", advice)
-        return None if kind is None else self.section(kinds[kind], value, where)
+        kinds = {kind: cls for cls in members for kind in fields.kinds_of(cls)}
+        if "kind" in value:
+            kind = self.choice(tuple(kinds), value["kind"], f"{where}.kind", advice)
+            return None if kind is None else self.section(kinds[kind], value, where)
+        self.problems.append(f"{where}.kind is missing. It must be {fields.either(kinds)}.")
 
     def choice(self, choices: Sequence[Any], value: Any, where: str, advice: Mapping[str, str]) -> Any:
         if any(value == choice and type(value) is type(choice) for choice in choices):
@@ -338,16 +305,16 @@ class _Reader:
         near = difflib.get_close_matches(str(value), map(str, choices), n=1)
         remark = advice.get(value.lower()) if isinstance(value, str) else None
         remark = remark or (f'Did you mean "{near[0]}"?' if near else "")
-        return self.refuse(value, where, either(choices), f" {remark}".rstrip())
+        return self.refuse(value, where, fields.either(choices), f" {remark}".rstrip())
 
-    def sequence(self, hints: tuple[Any, ...], values: Any, where: str) -> Any:
+    def sequence(self, entries: tuple[Any, ...], values: Any, where: str) -> Any:
         if not isinstance(values, list):
             return self.refuse(values, where, "a list")
-        if hints[-1] is ...:
-            hints = (hints[0],) * len(values)
-        elif len(hints) != len(values):
-            return self.refuse(values, where, f"a list of {len(hints)} values")
-        return tuple(self.value(hints[i], value, f"{where}[{i}]") for i, value in enumerate(values))
+        if entries[-1] is ...:
+            entries = (entries[0],) * len(values)
+        elif len(entries) != len(values):
+            return self.refuse(values, where, f"a list of {len(entries)} values")
+        return tuple(self.value(entries[i], value, f"{where}[{i}]") for i, value in enumerate(values))
 
     def path(self, text: Any, where: str) -> Any:
         if not isinstance(text, str) or not text:
@@ -378,27 +345,28 @@ class _Reader:
         presets: Mapping[str, Mapping[str, Any]] = getattr(cls, "PRESETS", {})
         if not presets or "preset" not in table:
             return table
-        name = self.choice(tuple(presets), table["preset"], join(where, "preset"), {})
+        name = self.choice(tuple(presets), table["preset"], fields.join(where, "preset"), {})
         return _merged(presets.get(name, {}), {key: table[key] for key in table if key != "preset"})
 
     def refuse(self, value: Any, where: str, wanted: str, advice: str = "") -> None:
-        self.problems.append(f"{where} must be {wanted}, not {_cut(literal(value))}.{advice}")
+        self.problems.append(f"{where} must be {wanted}, not {_cut(fields.literal(value))}.{advice}")
 
     def missing(self, cls: Any, name: str, where: str) -> Any:
-        hint = strip(hints(cls)[name])
+        hint = fields.strip(fields.hints(cls)[name])
         if is_dataclass(hint):
             return self.section(hint, {}, where)  # reports what the absent section must hold
-        self.problems.append(f"{where} is missing and has no default. {helps(cls).get(name, '')}".rstrip())
+        self.problems.append(f"{where} is missing and has no default. {fields.helps(cls).get(name, '')}".rstrip())
 
     def unknown(self, cls: Any, key: str, where: str) -> str:
-        names = [*hints(cls), *(["preset"] if hasattr(cls, "PRESETS") else [])]
-        path, described = join(where, key), describe(self.root)
+        names = [*fields.hints(cls), *(["preset"] if hasattr(cls, "PRESETS") else [])]
+        path, described = fields.join(where, key), fields.describe(self.root)
         if reason := getattr(cls, "REFUSED", {}).get(key):
             return f"{path} {reason}."
         if kinds := [field.kind for field in described if field.path == path]:
-            return f"{path} is a setting of kind = {either(kinds)}, not of kind = {either(kinds_of(cls))}."
+            known, given = fields.either(kinds), fields.either(fields.kinds_of(cls))
+            return f"{path} is a setting of kind = {known}, not of kind = {given}."
         near = [field.path for field in described if field.path.endswith(f".{key}")]
-        near += [join(where, name) for name in difflib.get_close_matches(key, names, n=1)]
+        near += [fields.join(where, name) for name in difflib.get_close_matches(key, names, n=1)]
         advice = f"did you mean {near[0]}?" if near else f"known here: {', '.join(names)}."
         return f"{path} is not a setting, {advice}"
 
@@ -409,7 +377,7 @@ def _cut(text: str) -> str:
 
 def _with_kind(cls: Any, name: str, value: Any) -> Any:
     """A section of one of several kinds, with the default's kind where none is given."""
-    if not isinstance(value, Mapping) or len(sections_of(hints(cls)[name])[0]) < 2:
+    if not isinstance(value, Mapping) or len(fields.sections_of(fields.hints(cls)[name])[0]) < 2:
         return value
-    default = next(default_of(field) for field in dataclasses.fields(cls) if field.name == name)
+    default = next(fields.default_of(field) for field in dataclasses.fields(cls) if field.name == name)
     return value if default in (None, MISSING) else {"kind": default.kind, **value}

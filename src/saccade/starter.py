@@ -1,8 +1,4 @@
-"""A starter recipe for your files: model, vocabulary and updates sized to the data and to the time there is. No torch.
-
-The sizes follow the recipes that were tried (docs/multi30k.md, docs/log.md); the time is an estimate from how fast this
-machine multiplies matrices.
-"""
+"""A starter recipe, sized to the data and the time there is, as recipes that were tried (docs/log.md). No torch."""
 
 import math
 import os
@@ -81,10 +77,8 @@ class Plan:
 
     def duration(self) -> str:
         """How long training takes and what it sees in that time."""
-        epochs = f"{self.epochs:.0f}" if self.epochs >= 10 else f"{self.epochs:.1f}"
-        minutes = f"{max(2, round(self.minutes))} minutes"
-        hours = f"{self.minutes / 60:.1f} hours"
-        return f"about {epochs} epochs in {minutes if self.minutes < 90 else hours}"
+        time = f"{max(2, round(self.minutes))} minutes" if self.minutes < 90 else f"{self.minutes / 60:.1f} hours"
+        return f"about {self.epochs:.{0 if self.epochs >= 10 else 1}f} epochs in {time}"
 
 
 def starter_recipe(
@@ -124,13 +118,9 @@ def measure_corpus(corpus: CorpusSettings) -> CorpusSize:
     if pairs < FEWEST_PAIRS:
         names = " and ".join(map(str, corpus.paths))
         raise DataError(f"A model needs at least {FEWEST_PAIRS} pairs to learn from, but {names} has {pairs}.")
-    return CorpusSize(pairs, num_bytes / sampled, _num_covering(characters))
-
-
-def _num_covering(characters: Counter[str]) -> int:
-    """How many of the commonest characters make up nearly all of the text."""
     counts = np.sort(np.fromiter(characters.values(), np.int64))[::-1]
-    return int(np.searchsorted(np.cumsum(counts), _COVERAGE * counts.sum())) + 1
+    num_covering = int(np.searchsorted(np.cumsum(counts), _COVERAGE * counts.sum())) + 1
+    return CorpusSize(pairs, num_bytes / sampled, num_covering)
 
 
 def measure_speed(seconds: float = 0.3) -> float:
@@ -146,7 +136,9 @@ def plan_training(corpus: CorpusSize, minutes: float, speed: float) -> Plan:
     """The largest model that the corpus is enough for and the time allows; never more than `MAX_EPOCHS` epochs."""
     for preset, wanted in _PRESETS.items():  # the last one wants nothing
         vocabulary = _vocabulary(corpus, wanted.vocabulary)
-        num_tokens = corpus.pairs * (1 + corpus.bytes_per_pair / _bytes_per_token(vocabulary))
+        # As measured on Multi30k with vocabularies of 1,000 to 8,000; Chinese characters of three bytes are much alike.
+        bytes_per_token = 3.2 + 0.4 * math.log2(vocabulary / 1000)
+        num_tokens = corpus.pairs * (1 + corpus.bytes_per_pair / bytes_per_token)
         seconds_per_token = operations_per_token(preset, vocabulary) / (_EFFICIENCY * speed)
         affordable = 60 * minutes / seconds_per_token
         if corpus.pairs >= wanted.pairs and affordable >= min(wanted.tokens, _EPOCHS * num_tokens):
@@ -182,11 +174,6 @@ def _vocabulary(corpus: CorpusSize, most: int) -> int:
     fitting = 1000 << max(0, round(math.log2(corpus.pairs / 3000)))
     least = 500 * math.ceil((260 + 1.25 * corpus.num_characters + 250) / 500)
     return max(least, min(most, fitting))
-
-
-def _bytes_per_token(vocabulary: int) -> float:
-    """As measured on Multi30k with vocabularies of 1,000 to 8,000; Chinese characters of three bytes are much alike."""
-    return 3.2 + 0.4 * math.log2(vocabulary / 1000)
 
 
 def _rounded(number: float) -> int:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, get_args
 
-from saccade.engines.lexical_constraints import need_beam
 from saccade.engines.mbr import candidate_search
 from saccade.errors import DataError, ModelError
 from saccade.evaluation.risk import MinimumRisk
+from saccade.search.constraints import need_beam
 from saccade.search.settings import SearchSettings
 from saccade.text.segments import Split
 from saccade.text.wording import Wording
@@ -111,19 +111,10 @@ def collect_texts(texts: object) -> list[str]:
     return listed
 
 
-def check_text(text: object) -> None:
-    """Refuse what is not one text."""
-    if not isinstance(text, str):
-        raise DataError(f"text must be one string, not {describe(text)}. Stream each text by itself.")
-
-
 def check_pairs(sources: Sequence[str], targets: Sequence[str]) -> None:
     """Refuse sources and targets that do not belong together."""
     if isinstance(sources, str) or isinstance(targets, str):
-        raise DataError(
-            "Sources and targets must be two lists of strings, but one of them is a single string. "
-            "Write score([source], [target])."
-        )
+        raise DataError("Sources and targets must be two lists of strings. Write score([source], [target]).")
     if len(sources) != len(targets):
         raise DataError(
             f"Every source must have one target, but there are {len(sources)} sources and {len(targets)} targets."

@@ -7,7 +7,7 @@ from typing import Unpack, get_args, overload
 
 from saccade.directory import ModelDirectory
 from saccade.engines.automatic import load_engine, load_ensemble
-from saccade.engines.engine import Advanced, Compute, Engine, EngineName
+from saccade.engines.engine import Advanced, Compute, Engine, EngineName, quiet
 from saccade.engines.lexical_constraints import TextConstraints
 from saccade.engines.tracing import attention_trace, read_tokens
 from saccade.errors import DataError, ModelError
@@ -25,10 +25,12 @@ from saccade.translate_options import (
     check_counts,
     check_pairs,
     check_search,
-    check_text,
     collect_texts,
+    describe,
 )
 from saccade.translation import Scored, Translation, Translations
+
+Texts = str | list[str]
 
 
 def load(
@@ -80,16 +82,13 @@ class Translator:
         """`wording` and `mbr` apply to all that is translated, unless a call has its own. `members` are the models of
         an ensemble, of which `directory` is the first. `runtime` names engine, precision and device.
         """
-        self.directory = directory
-        self.engine = engine
-        self.wording = wording or Wording()
-        self.mbr = mbr
+        self.directory, self.engine = directory, engine
+        self.wording, self.mbr = wording or Wording(), mbr
         self.members, self.runtime = tuple(members) or (directory,), runtime
         self._pipeline = Pipeline(directory, engine)
 
     def __repr__(self) -> str:
-        description = self.directory.description
-        return f"<Translator {description.source_language} → {description.target_language}, {self.directory.path}>"
+        return f"<Translator {self.directory.description.directions[0]}, {self.directory.path}>"
 
     @property
     def search(self) -> SearchSettings:
@@ -129,7 +128,7 @@ class Translator:
         given = self._given(options)
         listed = [texts] if isinstance(texts, str) else collect_texts(texts)
         self._check(given, len(listed))
-        translations = self._pipeline.translate(listed, given, options.get("advanced", lambda _: None))
+        translations = self._pipeline.translate(listed, given, options.get("advanced", quiet))
         return translations[0] if isinstance(texts, str) else translations
 
     def stream(
@@ -137,11 +136,11 @@ class Translator:
     ) -> Generator[str, None, Translation]:
         """Pieces of the translation of one text while it is being written; the generator's value is all of it.
 
-        The pieces together are exactly the text that `translate` gives for the same search: greedy unless given, as a
-        beam does not know its first word before its last. The translation begins with `prefix`. A text is read whole,
-        with a note if it is too long.
+        Together they are exactly the text that `translate` gives for the same search: greedy unless given. It
+        begins with `prefix`. A text is read whole, with a note if it is too long.
         """
-        check_text(text)
+        if not isinstance(text, str):
+            raise DataError(f"text must be one string, not {describe(text)}. Stream each text by itself.")
         settings = replace(self.search, beam=1, n_best=1) if search is None else search
         check_search(settings)
         if self.mbr is not None or self.wording.banned or self.wording.required or self.wording.glossary:
@@ -150,8 +149,7 @@ class Translator:
                 f"This translator {kind}, which needs whole texts, but a stream shows each piece before the next is "
                 "known. Use translate, or load the model without mbr, and with no wording but a prefix."
             )
-        constraints = TextConstraints(normalize(prefix or self.wording.prefix))
-        return self._pipeline.stream(text, settings, constraints)
+        return self._pipeline.stream(text, settings, TextConstraints(normalize(prefix or self.wording.prefix)))
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[float]:
         """log p(target | source) of each pair, in nats."""
@@ -163,10 +161,8 @@ class Translator:
         tokenizer = self.directory.tokenizers.target
         written = tokenizer.encode_many(targets)
         log_probs = self.engine.token_log_probs(self.directory.tokenizers.source.encode_many(sources), written)
-        return [
-            Scored((*(tokenizer.piece(id) for id in ids), SPECIALS[EOS]), of_tokens)
-            for ids, of_tokens in zip(written, log_probs, strict=True)
-        ]
+        pieces = ((*(tokenizer.piece(id) for id in ids), SPECIALS[EOS]) for ids in written)
+        return [Scored(tokens, of_tokens) for tokens, of_tokens in zip(pieces, log_probs, strict=True)]
 
     @overload
     def trace(self, sources: str, targets: str, *, kinds: Collection[Kind] = ...) -> AttentionTrace: ...
@@ -177,12 +173,7 @@ class Translator:
     ) -> list[AttentionTrace]: ...
 
     def trace(
-        self,
-        sources: str | list[str],
-        targets: str | list[str],
-        *,
-        kinds: Collection[Kind] = KINDS,
-        advanced: Advanced = lambda _: None,
+        self, sources: Texts, targets: Texts, *, kinds: Collection[Kind] = KINDS, advanced: Advanced = quiet
     ) -> AttentionTrace | list[AttentionTrace]:
         """What the model attends to when it has to write a known translation: of one pair or of many.
 
@@ -194,19 +185,15 @@ class Translator:
         tokenizers, model = self.directory.tokenizers, self.directory.name
         read = [read_tokens(tokenizers.source, text) for text in sources]
         written = [read_tokens(tokenizers.target, text) for text in targets]
-        traced = self.engine.trace(
-            [ids for ids, _ in read], [ids for ids, _ in written], kinds=kinds, advanced=advanced
-        )
-        return [
-            attention_trace(source, target, each, model=model)
-            for (_, source), (_, target), each in zip(read, written, traced, strict=True)
-        ]
+        sides = ([ids for ids, _ in side] for side in (read, written))
+        traced = zip(read, written, self.engine.trace(*sides, kinds=kinds, advanced=advanced), strict=True)
+        return [attention_trace(source, target, trace, model=model) for (_, source), (_, target), trace in traced]
 
     def _given(self, options: TranslateKeywords) -> TranslateOptions:
         """What a call asks for, on top of what this translator was loaded with."""
-        if unknown := [name for name in options if name not in TranslateKeywords.__annotations__]:
-            known = ", ".join(TranslateKeywords.__annotations__)
-            raise DataError(f"translate has no option {unknown[0]}. It takes {known}.")
+        known = TranslateKeywords.__annotations__
+        if unknown := [name for name in options if name not in known]:
+            raise DataError(f"translate has no option {unknown[0]}. It takes {', '.join(known)}.")
         wording, glossary = options.get("wording"), options.get("glossary")
         if wording is not None and glossary is not None:
             raise DataError(

@@ -36,6 +36,11 @@ def command(*args: str | Path, **options: object) -> "subprocess.CompletedProces
     return subprocess.run([sys.executable, "-m", "saccade", *args], capture_output=True, text=True, **options)  # type: ignore[call-overload, no-any-return]
 
 
+def test_the_commands_load_without_torch():
+    code = "import saccade.cli.main, sys; print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+
+
 def test_version(saccade):
     assert saccade("--version") == (0, f"saccade {__version__}\n", "")
 

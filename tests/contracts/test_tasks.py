@@ -49,7 +49,7 @@ NUM_BATCHES = 7
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Validation, evaluation and estimates look at less, and a small network describes photographs."""
-    monkeypatch.setattr("saccade.tasks.captioning.photographs.EfficientNet", Colours)
+    monkeypatch.setattr("saccade.tasks.captioning.task.EfficientNet", Colours)
     for task in (GeneratedTask, MemoryTask):
         monkeypatch.setattr(task, "num_valid", 1)
         monkeypatch.setattr(task, "num_test", 2)

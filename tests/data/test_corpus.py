@@ -1,4 +1,5 @@
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +84,7 @@ def test_the_report_as_table_and_as_json(tmp_path: Path) -> None:
     assert (REASONS["empty"], 2, "train.en:2:  → leer") in rows
     assert rows[-1] == ("kept", 5, "")
     assert sum(count for words, count, _ in rows if words in REASONS.values()) == report.read - report.kept
-    assert CleaningReport.from_json(json.loads(json.dumps(report.to_json()))) == report
+    assert CleaningReport.from_json(json.loads(json.dumps(asdict(report)))) == report
 
 
 def test_reading_gives_the_text_as_it_stands(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from saccade.data.batch import collate
 from saccade.data.loader import Loaded, Resampling, ahead, load
 from saccade.data.sampler import Position, Sampler
-from saccade.data.store import Ragged, StoreWriter, TokenStore
+from saccade.data.store import Ragged, TokenStore, write_store
 from saccade.text.tokenizer import UNK, Tokenizer, Tokenizers, TokenizerSettings
 
 
@@ -67,8 +67,8 @@ def tokenizers(request: pytest.FixtureRequest) -> Tokenizers:
 def store(tokenizers: Tokenizers, tmp_path: Path) -> TokenStore:
     texts = tokenizers.source.encode_many(f"{LINES[number % 3]} {LINES[number % 2]}" for number in range(50))
     texts[7][2] = UNK
-    with StoreWriter(tmp_path / "s", vocabulary=99, tokenizers=("s", "t"), corpora=("a",)) as writer:
-        writer.write(Ragged.of(texts), Ragged.of(texts[::-1]), 0, np.arange(50))
+    part = Ragged.of(texts), Ragged.of(texts[::-1]), 0, np.arange(50)
+    write_store(tmp_path / "s", [part], vocabulary=99, tokenizers=("s", "t"), corpora=("a",))
     return TokenStore(tmp_path / "s")
 
 

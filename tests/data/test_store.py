@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -5,16 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saccade.data.store import Ragged, StoreWriter, TokenStore
+from saccade.data.store import Ragged, TokenStore, write_store
 
 Ids = list[int]
 
 
 def _write(directory: Path, chunks: list[list[tuple[Ids, Ids]]], vocabulary: int = 8000) -> TokenStore:
-    with StoreWriter(directory, vocabulary=vocabulary, tokenizers=("s", "t"), corpora=("a", "b", "c")) as writer:
-        for number, chunk in enumerate(chunks):
-            sources, targets = (Ragged.of([example[side] for example in chunk]) for side in (0, 1))
-            writer.write(sources, targets, number, 10 + np.arange(len(chunk)))
+    sides = [[Ragged.of([example[side] for example in chunk]) for side in (0, 1)] for chunk in chunks]
+    parts = [(*pair, number, 10 + np.arange(len(pair[0]))) for number, pair in enumerate(sides)]
+    write_store(directory, parts, vocabulary=vocabulary, tokenizers=("s", "t"), corpora=("a", "b", "c"))
     return TokenStore(directory)
 
 
@@ -63,13 +63,12 @@ def test_checksums_tell_stores_of_equal_sizes_apart(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_writer_leaves_no_store(tmp_path: Path) -> None:
-    def interrupted() -> None:
-        with StoreWriter(tmp_path / "train", vocabulary=9, tokenizers=("s", "t"), corpora=("a",)) as writer:
-            writer.write(Ragged.of([[1]]), Ragged.of([[2]]), 0, np.array([1]))
-            raise KeyboardInterrupt
+    def interrupted() -> Iterator[tuple[Ragged, Ragged, int, np.ndarray]]:
+        yield Ragged.of([[1]]), Ragged.of([[2]]), 0, np.array([1])
+        raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        interrupted()
+        write_store(tmp_path / "train", interrupted(), vocabulary=9, tokenizers=("s", "t"), corpora=("a",))
     assert not (tmp_path / "train" / "store.json").exists()
 
 

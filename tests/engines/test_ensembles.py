@@ -172,4 +172,4 @@ def test_no_torch_is_told(models: dict[str, Path], monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     directories = [ModelDirectory.open(models[name]) for name in ("trained", "shaken")]
     with pytest.raises(saccade.MissingDependency, match=r"^Translating with several models together needs PyTorch"):
-        load_ensemble(directories)
+        load_ensemble(directories, "auto")

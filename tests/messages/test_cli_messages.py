@@ -171,9 +171,9 @@ def test_a_file_for_a_model(saccade, recipe: Path):
 
 
 def test_a_directory_that_is_no_model(saccade, tmp_path: Path):
-    told = message(saccade("translate", "--model", tmp_path))
-    assert f"{tmp_path} is not a model directory: it has no settings.toml and no model.safetensors." in told
-    assert "`saccade train` writes one below its run directory" in told
+    text = message(saccade("translate", "--model", tmp_path))
+    assert text.startswith(f"{tmp_path} is not a model directory: it has no settings.toml and no model.safetensors. ")
+    assert text.endswith("`saccade train` writes a model directory below its run directory, as `model`.")
 
 
 def test_a_run_without_a_model_yet(saccade, run: Path):

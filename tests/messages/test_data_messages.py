@@ -152,20 +152,18 @@ def test_every_sentence_too_long(tmp_path: Path) -> None:
 
 def test_holding_out_too_much(tmp_path: Path) -> None:
     data = _data(tmp_path, [("a", "b"), ("c", "d"), ("e", "f")], hold_out=2)
-    assert _message(lambda: prepare(data, TOKENIZER, tmp_path / "out", seed=1)) == (
-        "data.hold_out must leave at least half of the corpus to learn from, but it is 2, and 3 pairs are left "
-        "after cleaning. Lower data.hold_out, give more data, or name a validation corpus as data.valid."
-    )
+    message = _message(lambda: prepare(data, TOKENIZER, tmp_path / "out", seed=1))
+    assert message.startswith("data.hold_out must leave at least half of the corpus to learn from, but it is 2 of 3 ")
+    assert message.endswith("Lower it, give more data, or name a validation corpus as data.valid.")
 
 
 def test_empty_validation_corpus(tmp_path: Path) -> None:
     empty = CorpusSettings(file=_write(tmp_path / "v.tsv", ["\tx", ""]))
     data = _data(tmp_path, [("a", "b")], valid=empty)
     message = _message(lambda: prepare(data, TOKENIZER, tmp_path / "out", seed=1))
-    assert message == (
-        f"The validation corpus {tmp_path / 'v.tsv'} must hold at least one pair with text on both sides, but none "
-        "of its 2 has. Check data.valid, or leave it out: then pairs are held out of data.train."
-    )
+    assert message.startswith(f"The validation corpus {tmp_path / 'v.tsv'} must have a pair with text on both sides")
+    assert "none of its 2 has" in message
+    assert message.endswith("Check data.valid, or leave it out to hold pairs out of data.train.")
 
 
 def test_output_that_is_something_else(tmp_path: Path) -> None:

@@ -153,9 +153,9 @@ def message_of(name: str, source: list[int], search: SearchSettings, constraints
 def test_required_phrases_without_a_beam(method: str) -> None:
     search = SearchSettings(method=method)
     message = message_of("bahdanau", [4], search, Constraints(required=((5,),)), streams=False)
-    assert message.startswith('Required phrases need method = "beam"')
+    assert message.startswith('Required phrases and glossaries need method = "beam"')
     assert f'not "{method}"' in message
-    assert message.endswith('Use method = "beam".')
+    assert message.endswith('use method = "beam".')
 
 
 @pytest.mark.parametrize(
@@ -164,11 +164,9 @@ def test_required_phrases_without_a_beam(method: str) -> None:
     ids=["beam", "diverse"],
 )
 def test_streaming_a_beam(search: SearchSettings, told: str) -> None:
-    assert message_of("bahdanau", [4], search, FREE, streams=True) == (
-        f"Tokens are streamed by greedy search and by sampling only, not with {told}, which does not know the "
-        "first token of a translation before it knows the last. "
-        'Use beam = 1 or method = "sampling", or do not stream.'
-    )
+    message = message_of("bahdanau", [4], search, FREE, streams=True)
+    assert message.startswith(f"Tokens are streamed by greedy search and by sampling only, not with {told}")
+    assert message.endswith('Use beam = 1 or method = "sampling", or do not stream.')
 
 
 def test_streaming_several() -> None:

@@ -183,9 +183,7 @@ def test_weights_of_zero_stay_zero_with_finite_gradients(dtype: torch.dtype, gam
 
 
 def module(parts: Parts, num_heads: int = HEADS) -> Addressing:
-    d_key, reach, interpolates, sharpens = parts
-    switches = {"num_heads": num_heads, "reach": reach, "interpolates": interpolates, "sharpens": sharpens}
-    addressing = Addressing(D_CONTROLLER, Parts(d_key, **switches)).double()
+    addressing = Addressing(D_CONTROLLER, parts, num_heads).double()
     torch.nn.init.normal_(addressing.of_controller.bias)
     return addressing
 

@@ -4,9 +4,8 @@ import pytest
 from tests.search.toys import Explicit, problem, sources
 
 from saccade.search.constraints import FREE, Constraints
-from saccade.search.search import search
+from saccade.search.search import search, stream
 from saccade.search.settings import SearchSettings
-from saccade.search.stream import stream
 
 SEARCHES = {
     "greedy": SearchSettings(beam=1),

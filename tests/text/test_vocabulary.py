@@ -138,9 +138,9 @@ def test_the_code_of_a_language_stands_at_the_beginning() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[", "must list the pieces of a vocabulary as JSON"),
-        ('{"a": 1}', "must be a JSON list of pieces, all of them text"),
-        ('["<unk>", 3]', "must be a JSON list of pieces, all of them text"),
+        ("[", "must be a JSON list of pieces, all of them strings, but it cannot be read"),
+        ('{"a": 1}', "must be a JSON list of pieces, all of them strings, but it is something else"),
+        ('["<unk>", 3]', "must be a JSON list of pieces, all of them strings, but it is something else"),
         ('["<unk>", "a", "a"]', "must list every piece once, and <unk> among them, but it has 3 entries with 2"),
         ('["a"]', "it has 1 entries with 1 different pieces and no <unk>"),
     ],

@@ -11,8 +11,7 @@ from saccade.data.settings import CorpusSettings
 from saccade.errors import SettingsError
 from saccade.tasks.translation.settings import TranslationRecipe, TranslationTrainingSettings
 from saccade.training.checkpoint import Progress
-from saccade.training.metrics import Metrics
-from saccade.training.run import Run
+from saccade.training.run import Metrics, Run
 
 
 @pytest.fixture

@@ -12,9 +12,8 @@ from tests.training.toy import Crash, Recorder
 from saccade import files
 from saccade.errors import CheckpointError
 from saccade.training import checkpoint
-from saccade.training.checkpoint import Checkpoint, Snapshot
+from saccade.training.checkpoint import Checkpoint, CheckpointWriter, Snapshot
 from saccade.training.settings import TrainingSettings
-from saccade.training.writer import CheckpointWriter
 
 SETTINGS = TrainingSettings(checkpoint_every=10, keep=2, average=0, keep_best=0)
 
@@ -96,7 +95,7 @@ def test_what_goes_wrong_is_told_at_the_next_occasion(occasion: str, tmp_path: P
             writer.start(snapshot(20))
             OCCASIONS[occasion](writer)
 
-    with pytest.raises(CheckpointError, match=r"of update 20 must be .* refuses: No space left on device\. Those"):
+    with pytest.raises(CheckpointError, match=r"of update 20 cannot be written.*: No space left on device\. Check"):
         failing()
     assert [path.name for path in tmp_path.iterdir()] == ["update-00000010"]
     assert checkpoint.check(before.path) == before

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import saccade
 from saccade.cli.console import note, print_result, stdout, table
 from saccade.cli.options import ModelPath, argument, option
 from saccade.text.formats.opening import check_new
@@ -75,7 +76,6 @@ def align(
     from saccade.aligner import align as find_links
     from saccade.trace import pharaoh
     from saccade.trace.alignment import HeadSelection, parse_heads
-    from saccade.translator import load
 
     pairs = SentencePairs.read(source, target, gold, flip=flip)
     held_out = None if choose is None else SentencePairs.read(*choose, flip=flip)
@@ -83,11 +83,11 @@ def align(
         note(f"{remark}; skipped")
     given = HeadSelection(parse_heads(heads or "all"), rows or "predicts", balance)
     found = find_links(
-        load(model),
+        saccade.load(model),
         pairs,
         selection=None if choose or reverse else given,
         choose_on=held_out,
-        reverse=None if reverse is None else load(reverse),
+        reverse=None if reverse is None else saccade.load(reverse),
         method=method,
         threshold=threshold,
     )

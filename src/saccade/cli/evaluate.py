@@ -217,9 +217,8 @@ def _show(evaluation: "Evaluation") -> None:
         for score in scores:
             print_result(f"{score.name:<5} {_value(score)}  {score.signature}")
         if facts := submissions[name].facts:
-            print_result(
-                f"ppl   {facts['perplexity']:6.2f}  per target token, of {facts['tokens']:,}; beam {facts['beam']}"
-            )
+            tokens = f"per target token, of {facts['tokens']:,}"
+            print_result(f"ppl   {facts['perplexity']:6.2f}  {tokens}; beam {facts['beam']}")
         return
     first = compared.systems[0]
     ppl = ["ppl"] if any(submission.facts for submission in submissions.values()) else []

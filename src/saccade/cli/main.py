@@ -87,7 +87,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        sys.stdout.write(f"saccade {__version__}\n")
+        print(f"saccade {__version__}")
         raise typer.Exit
 
 

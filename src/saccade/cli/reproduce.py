@@ -7,7 +7,6 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +14,7 @@ import typer
 from rich.progress import TaskID
 
 from saccade.cli.console import bar, note, print_result
+from saccade.cli.options import argument
 from saccade.errors import DataError, SaccadeError
 from saccade.reproduce import claims
 from saccade.reproduce.claims import CLAIMS, NEEDS
@@ -25,10 +25,7 @@ NAP = 0.1
 
 
 def reproduce(
-    claim: Annotated[
-        str | None,
-        typer.Argument(help="Name of a claim (see `--list`), or `all`.", show_default=False),
-    ] = None,
+    claim: Annotated[str | None, argument(help="Name of a claim (see `--list`), or `all`.")] = None,
     directory: Annotated[
         Path, typer.Option("--directory", "-d", help="Where the findings are written, each to a directory of its name.")
     ] = Path("runs/reproduce"),
@@ -39,10 +36,7 @@ def reproduce(
         bool, typer.Option("--quick", help="Little training and one seed: to see it run, without a verdict.")
     ] = False,
     processes: Annotated[
-        int | None,
-        typer.Option(
-            "--processes", "-p", min=1, help="With `all`: number of claims that run at a time.", show_default="cores"
-        ),
+        int | None, typer.Option("--processes", "-p", min=1, help="Claims that run at a time.", show_default="cores")
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the claims and exit.")] = False,
 ) -> None:
@@ -79,10 +73,8 @@ def _to_be_run(directory: Path) -> Iterator[str]:
         if (directory / name / "finding.json").exists():
             note(f"{name}: already run, see {directory / name}")
         elif name in NEEDS and importlib.util.find_spec(NEEDS[name]) is None:
-            note(
-                f"{name}: skipped, as it needs {NEEDS[name]}, which is not installed. Install it with: "
-                f'pip install "saccade[{name}]"'
-            )
+            remedy = f'Install it with: pip install "saccade[{name}]"'
+            note(f"{name}: skipped, as it needs {NEEDS[name]}, which is not installed. {remedy}")
         else:
             yield name
 
@@ -90,37 +82,31 @@ def _to_be_run(directory: Path) -> Iterator[str]:
 def _run_side_by_side(names: Sequence[str], words: Sequence[str], processes: int) -> None:
     """Each claim by a command of its own, `processes` of them at a time; whatever ends this one ends them all."""
     waiting, failed = deque(names), []
-    with bar("claims") as progress, _ended_together() as running:
-        task = progress.add_task(EVERY, total=len(names))
-        while waiting or running:
-            while waiting and len(running) < processes:
-                name = waiting.popleft()
-                command = [sys.executable, "-m", "saccade", "reproduce", name, *words]
-                running[name] = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            time.sleep(NAP)
-            for name in [name for name, process in running.items() if process.poll() is not None]:
-                report, remarks = (process := running.pop(name)).communicate()
-                if process.returncode:
-                    failed.append(name)
-                    note(f"{name}: {remarks.strip()}")
-                else:
-                    print_result(f"{name}: {CLAIMS[name]}\n\n{report}")
-                progress.advance(task)
-    if failed:
-        raise SaccadeError(f"{', '.join(failed)}: failed, for the reasons above. The same command tries again.")
-
-
-@contextmanager
-def _ended_together() -> Iterator[dict[str, "subprocess.Popen[str]"]]:
-    """Processes by name; those that still run when the block is left are ended."""
     running: dict[str, subprocess.Popen[str]] = {}
     try:
-        yield running
+        with bar("claims") as progress:
+            task = progress.add_task(EVERY, total=len(names))
+            while waiting or running:
+                while waiting and len(running) < processes:
+                    name = waiting.popleft()
+                    command = [sys.executable, "-m", "saccade", "reproduce", name, *words]
+                    running[name] = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                time.sleep(NAP)
+                for name in [name for name, process in running.items() if process.poll() is not None]:
+                    report, remarks = (process := running.pop(name)).communicate()
+                    if process.returncode:
+                        failed.append(name)
+                        note(f"{name}: {remarks.strip()}")
+                    else:
+                        print_result(f"{name}: {CLAIMS[name]}\n\n{report}")
+                    progress.advance(task)
     finally:
         for process in running.values():
             process.terminate()
         for process in running.values():
             process.communicate()
+    if failed:
+        raise SaccadeError(f"{', '.join(failed)}: failed, for the reasons above. The same command tries again.")
 
 
 def _run(name: str, directory: Path, seeds: range, *, quick: bool) -> None:

@@ -4,17 +4,15 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import saccade
 from saccade.cli.console import bar, note
 from saccade.cli.options import ComputeChoice, Device, EngineChoice, ModelPaths, argument, option
 from saccade.text.formats.lines import read_pairs
 from saccade.text.formats.opening import check_readable
 from saccade.text.normalize import normalize
-
-if TYPE_CHECKING:
-    from saccade.translation import Scored
-    from saccade.translator import Translator
+from saccade.translation import Scored
 
 CHUNK = 1000  # pairs read, sorted by length, scored and written at a time
 Pair = tuple[str, str]
@@ -36,11 +34,9 @@ def score(
 
     Example: `saccade score --model runs/en-de a.en a.de > a.scores`
     """
-    from saccade.translator import load
-
     for path in (source, target):
         check_readable(path)
-    translator = load(model, engine=engine, compute=compute, device=device)
+    translator = saccade.load(model, engine=engine, compute=compute, device=device)
     # A mismatch is reported now rather than after an hour; a pipe can be read only once.
     total = sum(1 for _ in read_pairs(source, target)) if source.is_file() and target.is_file() else None
     blank = 0
@@ -51,7 +47,7 @@ def score(
         note(f"Pairs with a blank side, which have no score: {blank:,}")
 
 
-def scores(translator: "Translator", pairs: Iterable[Pair], total: int | None) -> "Iterator[Scored | None]":
+def scores(translator: saccade.Translator, pairs: Iterable[Pair], total: int | None) -> Iterator[Scored | None]:
     """Of pairs in their order, as they become ready; None where a side is blank."""
     pairs = iter(pairs)
     with bar("pairs") as progress:
@@ -64,10 +60,10 @@ def scores(translator: "Translator", pairs: Iterable[Pair], total: int | None) -
             progress.advance(task, len(chunk))
 
 
-def _line(scored: "Scored | None") -> str:
+def _line(scored: Scored | None) -> str:
     return "" if scored is None else f"{scored.log_prob:.4f}\t{scored.log_prob / len(scored.log_probs):.4f}"
 
 
-def _json(scored: "Scored | None") -> str:
+def _json(scored: Scored | None) -> str:
     log_prob, tokens, log_probs = (None, (), ()) if scored is None else (scored.log_prob, *scored)
     return json.dumps({"log_prob": log_prob, "tokens": tokens, "log_probs": log_probs}, ensure_ascii=False)

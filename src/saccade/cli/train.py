@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import saccade
-from saccade import Recipe, TrainingEstimate, TrainingResult
+from saccade import Recipe
 from saccade.cli.console import note, print_result
 from saccade.cli.options import Overrides, RecipeFile, option, typed
 from saccade.cli.progress import Display
@@ -44,7 +44,7 @@ def train(
     print_result(str(result.model))
 
 
-def run_training(recipe: Recipe) -> TrainingResult:
+def run_training(recipe: Recipe) -> "saccade.TrainingResult":
     """Train with a display, and say how it ended."""
     display = Display(recipe.training)
     try:
@@ -75,7 +75,7 @@ def _show_estimate(recipe: Recipe) -> None:
         print_result(_in_words(recipe, estimate))
 
 
-def _in_words(recipe: Recipe, estimate: TrainingEstimate) -> str:
+def _in_words(recipe: Recipe, estimate: "saccade.TrainingEstimate") -> str:
     updates, every = recipe.training.updates, recipe.training.validate_every
     epochs = "" if estimate.epochs is None else f", about {estimate.epochs:.1f} epochs"
     minutes = estimate.seconds_per_update * updates / 60

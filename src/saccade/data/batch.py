@@ -57,24 +57,19 @@ class Batch(Sources):
         return Batch(*(getattr(self, field.name).repeat(2, 1) for field in fields(self)))
 
     def parts(self, number: int) -> list["Batch"]:
-        """The examples dealt out to so many batches or fewer, with about as much work each, and only as wide as it must
-        be. A target token counts twice: it also goes through the output layer.
-        """
+        """The examples dealt out to so many batches or fewer, with about as much work each, as narrow as can be."""
+        # A target token counts twice: it also goes through the output layer.
         work = (self.source_mask.sum(dim=1) + 2 * self.target_mask.sum(dim=1)).cumsum(dim=0)
         shares = work[-1] * torch.arange(1, number + 1) / number
         ends = (torch.searchsorted(work, shares) + 1).clamp(max=len(work)).tolist()
         return [self._rows(start, end) for start, end in pairwise(sorted({0, *ends}))]
 
     def _rows(self, start: int, end: int) -> "Batch":
-        source = int(self.source_mask[start:end].sum(dim=1).max())
-        target = int(self.target_mask[start:end].sum(dim=1).max())
-        return Batch(
-            self.source[start:end, :source],
-            self.source_mask[start:end, :source],
-            self.prefix[start:end, :target],
-            self.target[start:end, :target],
-            self.target_mask[start:end, :target],
-        )
+        masks = (self.source_mask[start:end], self.target_mask[start:end])
+        source, target = (int(mask.sum(dim=1).max()) for mask in masks)
+        sources = (each[start:end, :source] for each in (self.source, self.source_mask))
+        targets = (each[start:end, :target] for each in (self.prefix, self.target, self.target_mask))
+        return Batch(*sources, *targets)
 
 
 Ids = Sequence[int] | np.ndarray

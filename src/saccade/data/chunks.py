@@ -1,12 +1,9 @@
-"""The parts that a corpus is prepared in: each is cleaned, and later encoded, by itself into a file that appears whole.
-
-A finished file is never made again, so work that was interrupted goes on after the last one.
-"""
+"""The parts that a corpus is prepared in, each cleaned and encoded into files that appear whole and are kept."""
 
 import json
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import compress
 from pathlib import Path
@@ -15,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saccade.data.corpus import CleaningReport, Dropped, Example, digest, reason_to_drop
+from saccade.data.corpus import CleaningReport, Example, digest, reason_to_drop
 from saccade.data.settings import CleaningSettings
-from saccade.data.store import Ragged, id_type
+from saccade.data.store import Part, Ragged, id_type
 from saccade.files import draft_file, write_atomically
 from saccade.text.normalize import normalize
 from saccade.text.tokenizer import Tokenizer, Tokenizers, TokenizerSettings
@@ -58,7 +55,7 @@ def clean(chunk: RawChunk) -> int:
         copies.append(example.source == example.target)
     _write(
         chunk.path,
-        {"corpus": chunk.corpus, "origin": chunk.origin, "report": report.to_json()},
+        {"corpus": chunk.corpus, "origin": chunk.origin, "report": asdict(report)},
         text=np.frombuffer("\n".join(rows).encode(), np.uint8),
         lines=np.array(lines, "<u4"),
         pairs=np.array(pairs, "<u8"),
@@ -73,8 +70,7 @@ def num_read(path: Path) -> int:
     if not _is_sound(path):
         return 0
     with np.load(path) as file:
-        read: int = _described(file)["report"]["read"]
-        return read
+        return int(_described(file)["report"]["read"])
 
 
 class Cleaned:
@@ -95,11 +91,7 @@ class Cleaned:
 
     def column(self, name: str) -> NDArray[Any]:
         """`pairs` and `sources` (digests) or `copies` (whether a pair is one) of every row."""
-        columns = []
-        for path in self.paths:
-            with np.load(path) as file:
-                columns.append(file[name])
-        return np.concatenate(columns)
+        return np.concatenate([_column(path, name) for path in self.paths])
 
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """What is given for every row, chunk by chunk."""
@@ -117,7 +109,7 @@ class Cleaned:
     def drop(self, reason: str, rows: NDArray[np.int64], report: CleaningReport) -> None:
         """Tell the report of ascending rows that are left out."""
         for example, place in self.take(rows[:1]):
-            report.drop_many(reason, Dropped.of(len(rows), example, place))
+            report.drop(reason, example, place, count=len(rows))
 
 
 def first_of_equals(digests: NDArray[np.uint64]) -> Mask:
@@ -139,18 +131,18 @@ class TokenizerJob:
 
     path: Path
     chunks: list[Path]
-    chosen: list[Mask]
-    """For each chunk: which sides of which rows."""
+    chosen: list[Mask]  # for each chunk: which sides of which rows
     settings: TokenizerSettings
 
 
 def learn(job: TokenizerJob) -> None:
-    texts = (
-        text
-        for path, chosen in zip(job.chunks, job.chosen, strict=True)
-        for text in compress(_both_sides(path), chosen.ravel().tolist())
-    )
-    write_atomically(job.path, Tokenizer.learn_normalized(texts, job.settings).model)
+    def texts() -> Iterator[str]:
+        for path, chosen in zip(job.chunks, job.chosen, strict=True):
+            with np.load(path) as file:
+                sides = [side for row in _examples(file) for side in row.split("\t")]
+            yield from compress(sides, chosen.ravel().tolist())
+
+    write_atomically(job.path, Tokenizer.learn_normalized(texts(), job.settings).model)
 
 
 def sampled(sides: Mask, limit: int, seed: int) -> Mask:
@@ -174,8 +166,7 @@ class CleanChunk:
     cleaned: Path
     kept: Mask
     tokenizers: Path
-    checksums: Sequence[str]
-    """Of the tokenizers."""
+    checksums: Sequence[str]  # of the tokenizers
     max_tokens: int
     threads: int
 
@@ -199,7 +190,7 @@ def encode(chunk: CleanChunk) -> Path:
     encoded = [Ragged.of(list(compress(ids, fits)), dtype) for ids in (sources, targets)]
     _write(
         chunk.path,
-        {"corpus": described["corpus"], "report": report.to_json(), "rows": len(rows)},
+        {"corpus": described["corpus"], "report": asdict(report), "rows": len(rows)},
         source=encoded[0].ids,
         source_lengths=encoded[0].lengths,
         target=encoded[1].ids,
@@ -209,35 +200,18 @@ def encode(chunk: CleanChunk) -> Path:
     return chunk.path
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedChunk:
-    """What `encode` wrote."""
-
-    source: Ragged
-    target: Ragged
-    corpus: int
-    lines: NDArray[Any]
-    num_rows: int
-    """Rows that were encoded, those too long included."""
-    report: CleaningReport
-
-    @classmethod
-    def open(cls, path: Path) -> "EncodedChunk":
-        with np.load(path) as file:
-            described = _described(file)
-            return cls(
-                Ragged(file["source"], file["source_lengths"]),
-                Ragged(file["target"], file["target_lengths"]),
-                described["corpus"],
-                file["lines"],
-                described["rows"],
-                CleaningReport.from_json(described["report"]),
-            )
+def read_encoded(path: Path) -> tuple[Part, CleaningReport, int]:
+    """What `encode` wrote, what it left out, and how many rows both were made from."""
+    with np.load(path) as file:
+        described = _described(file)
+        source, target = (Ragged(file[side], file[f"{side}_lengths"]) for side in ("source", "target"))
+        part = source, target, described["corpus"], file["lines"]
+        return part, CleaningReport.from_json(described["report"]), described["rows"]
 
 
 def num_encoded(path: Path) -> int:
     """How many rows a finished chunk was made from; 0 if there is none."""
-    return EncodedChunk.open(path).num_rows if _is_sound(path) else 0
+    return read_encoded(path)[2] if _is_sound(path) else 0
 
 
 @cache
@@ -265,16 +239,16 @@ def _is_sound(path: Path) -> bool:
         return False
 
 
-def _described(file: Any) -> dict[str, Any]:
-    described: dict[str, Any] = json.loads(file["description"].tobytes())
-    return described
+def _column(path: Path, name: str) -> NDArray[Any]:
+    with np.load(path) as file:
+        values: NDArray[Any] = file[name]
+        return values
+
+
+def _described(file: Any) -> Any:
+    return json.loads(file["description"].tobytes())
 
 
 def _examples(file: Any) -> list[str]:
     text = file["text"].tobytes().decode()
     return text.split("\n") if text else []
-
-
-def _both_sides(path: Path) -> Iterable[str]:
-    with np.load(path) as file:
-        return [side for row in _examples(file) for side in row.split("\t")]

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from saccade.data.settings import CleaningSettings, CorpusSettings
@@ -48,10 +48,6 @@ class Dropped:
     place: str
     text: str
 
-    @classmethod
-    def of(cls, count: int, first: Example, place: str) -> "Dropped":
-        return cls(count, place, f"{_shorten(first.source)} → {_shorten(first.target)}")
-
 
 @dataclass(slots=True)
 class CleaningReport:
@@ -59,26 +55,25 @@ class CleaningReport:
 
     read: int = 0
     dropped: dict[str, Dropped] = field(default_factory=dict)
-    copies_kept: int = 0
-    """Pairs whose target repeats the source, which stayed in."""
-    blank_valid: int = 0
-    """Pairs of the validation corpus that were left out because a side is blank."""
+    copies_kept: int = 0  # pairs whose target repeats the source, which stayed in
+    blank_valid: int = 0  # pairs of the validation corpus that were skipped because a side is blank
 
     @property
     def kept(self) -> int:
         return self.read - sum(dropped.count for dropped in self.dropped.values())
 
-    def drop(self, reason: str, example: Example, place: str) -> None:
-        self.drop_many(reason, Dropped.of(1, example, place))
+    def drop(self, reason: str, first: Example, place: str, *, count: int = 1) -> None:
+        """Count pairs that are left out, of which this is the first."""
+        self._drop(reason, Dropped(count, place, f"{_shorten(first.source)} → {_shorten(first.target)}"))
 
     def add(self, later: "CleaningReport") -> None:
         """Add what happened to pairs that come after these."""
         self.read += later.read
         self.copies_kept += later.copies_kept
         for reason, dropped in later.dropped.items():
-            self.drop_many(reason, dropped)
+            self._drop(reason, dropped)
 
-    def drop_many(self, reason: str, dropped: Dropped) -> None:
+    def _drop(self, reason: str, dropped: Dropped) -> None:
         if reason in self.dropped:
             self.dropped[reason].count += dropped.count
         elif dropped.count:
@@ -99,16 +94,10 @@ class CleaningReport:
 
     def in_words(self) -> str:
         """One sentence for messages."""
-        reasons = [
-            f"{self.dropped[reason].count} because {words}"
-            for reason, words in REASONS.items()
-            if reason in self.dropped
-        ]
-        left_out = f"; left out were {', '.join(reasons)}" if reasons else ""
+        given = [reason for reason in REASONS if reason in self.dropped]
+        counts = [f"{self.dropped[reason].count} because {REASONS[reason]}" for reason in given]
+        left_out = f"; left out were {', '.join(counts)}" if counts else ""
         return f"{self.read} pairs were read{left_out}"
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "CleaningReport":

@@ -24,21 +24,17 @@ class Targets(Protocol):
     @property
     def num_targets(self) -> int:
         """How many things are to be said: what a loss is a sum over."""
-        ...
 
     def to(self, device: torch.device) -> Any:
         """The same on another device."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """A batch on its way to the model."""
 
-    position: Position
-    """Where to go on after it."""
-    rows: Indices
-    """The examples it holds, by their numbers in the task's data."""
+    position: Position  # where to resume after it
+    rows: Indices  # the examples it holds, by their numbers in the task's data
     batch: Targets
 
 
@@ -47,27 +43,21 @@ class Resampling:
     """Subword regularisation: what a batch is cut into is a function of the seed and the batch's position."""
 
     tokenizers: Tokenizers
-    rate: float
-    """See `TokenizerSettings.sampling`; 0 leaves everything as it is."""
+    rate: float  # see `TokenizerSettings.sampling`; 0 leaves everything as it is
     seed: int
-    max_tokens: int
-    """A text that would get longer than this stays as it is."""
+    max_tokens: int  # a text that would get longer than this stays as it is
 
     def __call__(self, position: Position, source: Ragged, target: Ragged) -> tuple[Ragged, Ragged]:
         if not self.rate:
             return source, target
         seeds = np.random.SeedSequence((self.seed, position.epoch, position.batch)).generate_state(2)
-        return (
-            self._cut(self.tokenizers.source, source, int(seeds[0])),
-            self._cut(self.tokenizers.target, target, int(seeds[1])),
-        )
+        source = self._cut(self.tokenizers.source, source, int(seeds[0]))
+        return source, self._cut(self.tokenizers.target, target, int(seeds[1]))
 
     def _cut(self, tokenizer: Tokenizer, texts: Ragged, seed: int) -> Ragged:
         stored = texts.lists()
-        sampled = tokenizer.resample(stored, self.rate, seed)
-        return Ragged.of(
-            [new if len(new) <= self.max_tokens else old for old, new in zip(stored, sampled, strict=True)]
-        )
+        pairs = zip(stored, tokenizer.resample(stored, self.rate, seed), strict=True)
+        return Ragged.of([sampled if len(sampled) <= self.max_tokens else old for old, sampled in pairs])
 
 
 def load(store: TokenStore, sampler: Sampler, start: Position, resampled: Resampling) -> Iterator[Loaded]:

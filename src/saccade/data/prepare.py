@@ -12,9 +12,9 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from saccade import files, settings
 from saccade.data import chunks
 from saccade.data.corpus import CleaningReport, Example, read
 from saccade.data.settings import CorpusSettings, DataSettings
-from saccade.data.store import StoreWriter, TokenStore
+from saccade.data.store import Part, TokenStore, write_store
 from saccade.data.workers import map_in_processes, num_workers
 from saccade.errors import DataError, ModelError, OutputExists
 from saccade.text.formats.lines import read_pairs
@@ -85,15 +85,15 @@ def prepare(
 ) -> Prepared:
     """Prepare into `directory`, or open what is there already if settings and files are still the same.
 
-    With tokenizers to `reuse`, no new ones are learned: a model that is trained further keeps its own. Where
-    checkpoints have learned from a corpus, so that nothing `replaces` it, other files are refused at once.
+    `reuse` gives tokenizers instead of learning new ones. Unless it `replaces` a corpus, other files are refused.
     """
     fingerprint = _fingerprint(data, tokenizer, seed, reuse)
     if (directory / _META).exists():
-        if _is_current(directory, fingerprint):
-            with suppress(DataError, ModelError):  # a damaged one is made anew
+        with suppress(DataError, ModelError):  # a damaged one is made anew
+            if _read_meta(directory)["fingerprint"] == fingerprint:
                 return Prepared.open(directory)
-        elif not replaces and _read_meta(directory).get("sizes") != _sizes(data):
+        meta = {} if replaces else _read_meta(directory)
+        if not replaces and meta["fingerprint"] != fingerprint and meta.get("sizes") != _sizes(data):
             raise DataError(
                 f"The run of {directory} has checkpoints that learned from other files: their sizes have changed. "
                 "Restore the files to resume it, or give the recipe another `run` directory."
@@ -110,10 +110,9 @@ def prepare(
             "fingerprint": fingerprint,
             "sizes": _sizes(data),
             "settings": {"data": settings.table(data), "tokenizer": settings.table(tokenizer), "seed": seed},
-            "report": report.to_json(),
+            "report": asdict(report),
         }
-        text = json.dumps(meta, indent=1, default=str)
-        (building / "corpus" / _META).write_text(text, encoding="utf-8")
+        (building / "corpus" / _META).write_text(json.dumps(meta, indent=1, default=str), encoding="utf-8")
     return Prepared.open(directory)
 
 
@@ -143,8 +142,9 @@ def _build(job: _Job) -> CleaningReport:
     kept = _without_duplicates(job.data, cleaned)
     valid = _read_valid(job.data.valid, report) if job.data.valid else _hold_out(job, cleaned, kept)
     _refuse_empty(job.data, report)
-    _write_lines(corpus / "valid.source.txt", (example.source for example in valid))
-    _write_lines(corpus / "valid.target.txt", (example.target for example in valid))
+    for side in ("source", "target"):
+        with (corpus / f"valid.{side}.txt").open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(f"{getattr(example, side)}\n" for example in valid)
     tokenizers = _learn(job, cleaned, kept)
     tokenizers.save(corpus)
     _encode(job, cleaned, kept, tokenizers, corpus / "train")
@@ -193,9 +193,8 @@ def _hold_out(job: _Job, cleaned: chunks.Cleaned, kept: chunks.Mask) -> list[Exa
     data, report = job.data, cleaned.report
     if 2 * data.hold_out > report.kept:
         raise DataError(
-            f"data.hold_out must leave at least half of the corpus to learn from, but it is {data.hold_out}, "
-            f"and {report.kept} pairs are left after cleaning. Lower data.hold_out, give more data, or name "
-            "a validation corpus as data.valid."
+            f"data.hold_out must leave at least half of the corpus to learn from, but it is {data.hold_out} of "
+            f"{report.kept} pairs. Lower it, give more data, or name a validation corpus as data.valid."
         )
     rng = np.random.default_rng(job.seed)
     chosen = np.flatnonzero(kept)[np.sort(rng.choice(report.kept, data.hold_out, replace=False))]
@@ -214,9 +213,8 @@ def _read_valid(corpus: CorpusSettings, report: CleaningReport) -> list[Example]
     report.blank_valid = len(examples) - len(valid)
     if not valid:
         raise DataError(
-            f"The validation corpus {corpus.paths[0]} must hold at least one pair with text on both sides, "
-            f"but none of its {len(examples)} has. Check data.valid, or leave it out: then pairs are held "
-            "out of data.train."
+            f"The validation corpus {corpus.paths[0]} must have a pair with text on both sides, but none of its "
+            f"{len(examples)} has. Check data.valid, or leave it out to hold pairs out of data.train."
         )
     return valid
 
@@ -242,34 +240,28 @@ def _learn(job: _Job, cleaned: chunks.Cleaned, kept: chunks.Mask) -> Tokenizers:
 def _encode(job: _Job, cleaned: chunks.Cleaned, kept: chunks.Mask, tokenizers: Tokenizers, directory: Path) -> None:
     """Encode chunk by chunk, and put the store together from them in order."""
     report, encoded = cleaned.report, job.directory("encoded")
-    total, done = report.kept, 0
+    total = report.kept
     workers = num_workers() if len(cleaned.paths) >= _FEW else 0
     threads = 1 if workers else num_workers()
     job.progress("encoding", sum(chunks.num_encoded(encoded / path.name) for path in cleaned.paths), total)
+    common = job.building / "tokenizers", tokenizers.checksums, job.data.max_tokens, threads
     tasks = (
-        chunks.CleanChunk(
-            encoded / path.name,
-            path,
-            rows,
-            job.building / "tokenizers",
-            tokenizers.checksums,
-            job.data.max_tokens,
-            threads,
-        )
+        chunks.CleanChunk(encoded / path.name, path, rows, *common)
         for path, rows in zip(cleaned.paths, cleaned.split(kept), strict=True)
     )
-    with StoreWriter(
-        directory,
-        vocabulary=max(len(tokenizers.source), len(tokenizers.target)),
-        tokenizers=tokenizers.checksums,
-        corpora=[normalize(corpus.paths[0].name) for corpus in job.data.train],
-    ) as writer:
+
+    def parts() -> Iterator[Part]:
+        done = 0
         for path in map_in_processes(chunks.encode, tasks, workers):
-            chunk = chunks.EncodedChunk.open(path)
-            writer.write(chunk.source, chunk.target, chunk.corpus, chunk.lines)
-            report.add(chunk.report)
-            done += chunk.num_rows
+            part, left_out, num_rows = chunks.read_encoded(path)
+            yield part
+            report.add(left_out)
+            done += num_rows
             job.progress("encoding", done, total)
+
+    vocabulary = max(len(tokenizers.source), len(tokenizers.target))
+    corpora = [normalize(corpus.paths[0].name) for corpus in job.data.train]
+    write_store(directory, parts(), vocabulary=vocabulary, tokenizers=tokenizers.checksums, corpora=corpora)
     if not report.kept:
         raise DataError(
             f"data.max_tokens must leave something to learn from, but it is {job.data.max_tokens} and no pair is so "
@@ -286,18 +278,10 @@ def _refuse_empty(data: DataSettings, report: CleaningReport) -> None:
         )
 
 
-def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{line}\n" for line in lines)
-
-
 def _fingerprint(data: DataSettings, tokenizer: TokenizerSettings, seed: int, reuse: Tokenizers | None) -> str:
     """Changes when a setting does, or a file's size or time of change."""
-    corpora = {f"data.train[{number}]": corpus for number, corpus in enumerate(data.train)}
-    if data.valid is not None:
-        corpora["data.valid"] = data.valid
     files = []
-    for key, corpus in corpora.items():
+    for key, corpus in _corpora(data).items():
         for name, path in corpus.files.items():
             with open_bytes(path, key=f"{key}.{name}") as file:
                 status = os.fstat(file.fileno())
@@ -310,10 +294,15 @@ def _fingerprint(data: DataSettings, tokenizer: TokenizerSettings, seed: int, re
     return hashlib.sha256(json.dumps(inputs, sort_keys=True, default=str).encode()).hexdigest()
 
 
+def _corpora(data: DataSettings) -> dict[str, CorpusSettings]:
+    """All corpora, by the setting that names each."""
+    train = {f"data.train[{number}]": corpus for number, corpus in enumerate(data.train)}
+    return train if data.valid is None else {**train, "data.valid": data.valid}
+
+
 def _sizes(data: DataSettings) -> list[int]:
     """Of all files, in bytes; a file that was only moved or copied keeps its size."""
-    corpora = [*data.train, *([data.valid] if data.valid else [])]
-    return [path.stat().st_size for corpus in corpora for path in corpus.paths]
+    return [path.stat().st_size for corpus in _corpora(data).values() for path in corpus.paths]
 
 
 def _read_meta(directory: Path) -> dict[str, Any]:
@@ -321,10 +310,8 @@ def _read_meta(directory: Path) -> dict[str, Any]:
         meta: dict[str, Any] = json.loads((directory / _META).read_text(encoding="utf-8"))
         version = meta["version"]
     except (OSError, ValueError, KeyError, TypeError):
-        raise DataError(
-            f"{directory} must be a prepared corpus, but its {_META} is missing or damaged. "
-            "Make one with `saccade prepare`."
-        ) from None
+        damage = f"its {_META} is missing or damaged. Make one with `saccade prepare`."
+        raise DataError(f"{directory} must be a prepared corpus, but {damage}") from None
     if version != VERSION:
         raise DataError(
             f"{directory} must be a prepared corpus of version {VERSION}, but it is of version {version}. "
@@ -333,20 +320,10 @@ def _read_meta(directory: Path) -> dict[str, Any]:
     return meta
 
 
-def _is_current(directory: Path, fingerprint: str) -> bool:
-    try:
-        return bool(_read_meta(directory)["fingerprint"] == fingerprint)
-    except DataError:
-        return False
-
-
 @contextmanager
 def _built_aside(directory: Path, fingerprint: str) -> Iterator[Path]:
-    """A hidden neighbour of `directory`, whose `corpus` takes its place at a normal end.
-
-    After an interruption it stays, and is used again for the same fingerprint; after a DataError it is removed, as the
-    data will have to change.
-    """
+    """A hidden neighbour of `directory`, whose `corpus` takes its place at a normal end."""
+    # After an interruption it stays, for the same fingerprint; after a DataError it is removed: the data must change.
     building = directory.with_name(f".{directory.name}.building")
     directory.parent.mkdir(parents=True, exist_ok=True)
     refusal = DataError(

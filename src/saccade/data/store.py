@@ -2,17 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saccade.errors import DataError
+from saccade.files import sha256_of
 
 VERSION = 2
 _META = "store.json"
@@ -40,6 +41,10 @@ class Ragged:
         return [part.tolist() for part in np.split(self.ids, np.cumsum(self.lengths)[:-1])] if len(self) else []
 
 
+Part = tuple[Ragged, Ragged, int, NDArray[Any]]
+"""Examples of one corpus: sources, targets, the number of the corpus, and the line of each."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoreMeta:
     """What `store.json` says: enough to refuse files that were cut short or belong to other tokenizers."""
@@ -47,20 +52,14 @@ class StoreMeta:
     version: int
     num_examples: int
     dtype: str
-    tokenizers: tuple[str, str]
-    """Checksums of the source's and the target's tokenizer."""
-    corpora: tuple[str, ...]
-    """A name for each corpus, to tell places."""
-    sizes: dict[str, int]
-    """Bytes of each file."""
-    checksums: dict[str, str]
-    """sha256 of each file, taken while writing; tells corpora apart and is not recomputed at opening."""
+    tokenizers: tuple[str, str]  # checksums of the source's and the target's tokenizer
+    corpora: tuple[str, ...]  # a name for each corpus, to tell places
+    sizes: dict[str, int]  # bytes of each file
+    checksums: dict[str, str]  # sha256 of each file; tells corpora apart and is not recomputed at opening
 
     @property
     def digest(self) -> str:
-        """Tells the encoded text from any other. Places are left out, as nothing is learned from them: a run that
-        began when a store had none, in version 1, goes on.
-        """
+        """Tells the encoded text from any other. Nothing is learned from places, which version 1 did not have."""
         content = asdict(self) | {"version": 1}
         del content["corpora"]
         for table in ("sizes", "checksums"):
@@ -68,56 +67,32 @@ class StoreMeta:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-class StoreWriter:
-    """Writes a store as a context manager; without a normal end there is no `store.json`, hence no store."""
-
-    def __init__(
-        self, directory: Path, *, vocabulary: int, tokenizers: tuple[str, str], corpora: Sequence[str]
-    ) -> None:
-        directory.mkdir(parents=True)
-        self._directory = directory
-        self._dtype = id_type(vocabulary)
-        self._tokenizers = tokenizers
-        self._corpora = tuple(corpora)
-        self._num_examples = 0
-        self._ends = dict.fromkeys(_SIDES, 0)
-        names = [f"{side}.{part}" for side in _SIDES for part in ("ids", "offsets")]
-        self._files = {name: _HashedFile(directory / name) for name in (*names, _PLACES)}
+def write_store(
+    directory: Path, parts: Iterable[Part], *, vocabulary: int, tokenizers: tuple[str, str], corpora: Sequence[str]
+) -> None:
+    """Write all parts, one after the other. `store.json` comes last, so that an interruption leaves no store."""
+    directory.mkdir(parents=True)
+    dtype, num_examples, ends = id_type(vocabulary), 0, dict.fromkeys(_SIDES, 0)
+    names = [*(f"{side}.{part}" for side in _SIDES for part in ("ids", "offsets")), _PLACES]
+    with ExitStack() as stack:
+        files = {name: stack.enter_context((directory / name).open("wb")) for name in names}
         for side in _SIDES:
-            self._files[f"{side}.offsets"].append(np.zeros(1, "<i8"))
-
-    def write(self, sources: Ragged, targets: Ragged, corpus: int, lines: NDArray[Any]) -> None:
-        """Append examples of one corpus, source and target side by side, with their line numbers."""
-        assert len(sources) == len(targets) == len(lines)
-        for side, texts in zip(_SIDES, (sources, targets), strict=True):
-            offsets = self._ends[side] + np.cumsum(texts.lengths, dtype="<i8")
-            self._files[f"{side}.ids"].append(texts.ids.astype(self._dtype, copy=False))
-            self._files[f"{side}.offsets"].append(offsets)
-            self._ends[side] = int(offsets[-1]) if len(texts) else self._ends[side]
-        places = np.empty((len(lines), 2), "<u4")
-        places[:, 0], places[:, 1] = corpus, lines
-        self._files[_PLACES].append(places)
-        self._num_examples += len(sources)
-
-    def __enter__(self) -> "StoreWriter":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for file in self._files.values():
-            file.close()
-        if error is None:
-            meta = StoreMeta(
-                version=VERSION,
-                num_examples=self._num_examples,
-                dtype=self._dtype.str,
-                tokenizers=self._tokenizers,
-                corpora=self._corpora,
-                sizes={name: file.size for name, file in self._files.items()},
-                checksums={name: file.checksum for name, file in self._files.items()},
-            )
-            (self._directory / _META).write_text(json.dumps(asdict(meta), indent=1), encoding="utf-8")
+            files[f"{side}.offsets"].write(np.zeros(1, "<i8").tobytes())
+        for sources, targets, corpus, lines in parts:
+            assert len(sources) == len(targets) == len(lines)
+            for side, texts in zip(_SIDES, (sources, targets), strict=True):
+                offsets = ends[side] + np.cumsum(texts.lengths, dtype="<i8")
+                files[f"{side}.ids"].write(texts.ids.astype(dtype, copy=False).tobytes())
+                files[f"{side}.offsets"].write(offsets.tobytes())
+                ends[side] = int(offsets[-1]) if len(texts) else ends[side]
+            places = np.empty((len(lines), 2), "<u4")
+            places[:, 0], places[:, 1] = corpus, lines
+            files[_PLACES].write(places.tobytes())
+            num_examples += len(sources)
+    sizes = {name: (directory / name).stat().st_size for name in names}
+    checksums = {name: sha256_of(directory / name) for name in names}
+    meta = StoreMeta(VERSION, num_examples, dtype.str, tokenizers, tuple(corpora), sizes, checksums)
+    (directory / _META).write_text(json.dumps(asdict(meta), indent=1), encoding="utf-8")
 
 
 class TokenStore:
@@ -136,9 +111,8 @@ class TokenStore:
     def __getitem__(self, index: int) -> tuple[NDArray[Any], NDArray[Any]]:
         if not 0 <= index < len(self):
             raise IndexError(index)
-        source, target = (
-            ids[offsets[index] : offsets[index + 1]] for ids, offsets in zip(self._ids, self._offsets, strict=True)
-        )
+        sides = zip(self._ids, self._offsets, strict=True)
+        source, target = (ids[offsets[index] : offsets[index + 1]] for ids, offsets in sides)
         return source, target
 
     def batch(self, rows: NDArray[np.int64]) -> tuple[Ragged, Ragged]:
@@ -169,14 +143,11 @@ class TokenStore:
         return source, target
 
     def _map(self, name: str, dtype: str) -> NDArray[Any]:
-        path = self.directory / name
-        size = self.meta.sizes[name]
-        found = path.stat().st_size if path.exists() else 0
-        if found != size:
-            raise DataError(
-                f"{path} must have {size} bytes, but it has {found}: it was cut short or changed. "
-                "Run `saccade prepare` again."
-            )
+        path, size = self.directory / name, self.meta.sizes[name]
+        actual = path.stat().st_size if path.exists() else 0
+        if actual != size:
+            change = f"{path} must have {size} bytes, but it has {actual}: it was cut short or changed."
+            raise DataError(f"{change} Run `saccade prepare` again.")
         # An empty file cannot be mapped. A plain array over the map is sliced faster than a memmap.
         return np.asarray(np.memmap(path, dtype, mode="r")) if size else np.empty(0, dtype)
 
@@ -192,26 +163,6 @@ def _gather(ids: NDArray[Any], offsets: NDArray[Any], rows: NDArray[np.int64]) -
     # From a place in the batch to one in the file: both advance together within a row.
     shifts = starts - (np.cumsum(lengths) - lengths)
     return Ragged(ids[np.arange(lengths.sum()) + np.repeat(shifts, lengths)], lengths)
-
-
-class _HashedFile:
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("wb")
-        self._hash = hashlib.sha256()
-        self.size = 0
-
-    def append(self, values: NDArray[Any]) -> None:
-        raw = values.tobytes()
-        self._file.write(raw)
-        self._hash.update(raw)
-        self.size += len(raw)
-
-    def close(self) -> None:
-        self._file.close()
-
-    @property
-    def checksum(self) -> str:
-        return self._hash.hexdigest()
 
 
 def _read_meta(directory: Path) -> StoreMeta:

@@ -57,14 +57,12 @@ def map_in_processes(function: Callable[[Task], Result], tasks: Iterable[Task], 
 
 
 class _Process(SpawnProcess):
-    """A process that imports saccade but not the user's program, which may lack `if __name__ == "__main__"`.
+    """A process that imports saccade but not the user's program, which may lack `if __name__ == "__main__"`."""
 
-    It never receives Ctrl-C, which reaches all processes of a terminal: the first one decides.
-    """
+    # It never receives Ctrl-C, which reaches all processes of a terminal: the first one decides.
 
     def start(self) -> None:
-        main = sys.modules["__main__"]
-        sys.modules["__main__"] = ModuleType("__main__")
+        main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else ()
         try:
             super().start()

@@ -5,10 +5,12 @@ No text can be read as two dates. The splits share no date: a held-out one was n
 
 import hashlib
 import random
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
+from importlib.resources import files
 from importlib.util import find_spec
 from typing import Literal
 
@@ -193,91 +195,12 @@ _WORDS: Mapping[str, Callable[[date], Mapping[str, str]]] = {
 }
 
 
-# The wordings
-
-
-def _wordings(language: str, locale: str, **families: list[str]) -> tuple[Wording, ...]:
-    """The family "late" is for days past the 12th: 03.04.2017 has two readings, 13.04.2017 has one."""
-    return tuple(
-        Wording(language, family, locale, pattern) for family, patterns in families.items() for pattern in patterns
-    )
-
-
-# No stand-alone names (LLLL, cccc): Babel, up to 2.18 at least, may take them from a locale used before
-# (python-babel/babel#1263).
-WORDINGS: tuple[Wording, ...] = (
-    *_wordings(
-        "en",
-        "en_US",
-        weekday=["full", "EEE, MMM d, y"],
-        month=["long", "MMMM d y"],
-        short=["medium", "MMM d y"],
-        ordinal=["MMMM '{nth}', y", "EEEE, MMMM '{nth}', y"],
-        spelled=[
-            "MMMM '{day}, {year}'",
-            "EEEE, MMMM '{day}, {year_in_pairs}'",
-            "'the {day} of' MMMM, '{year}'",
-        ],
-        numeric=["y-MM-dd"],
-        late=["MM/dd/y", "M/d/y"],
-    ),
-    *_wordings(
-        "en",
-        "en_GB",
-        weekday=["full", "EEE d MMM y"],
-        month=["long"],
-        short=["medium", "d-MMM-y"],
-        ordinal=[
-            "'{nth}' MMMM y",
-            "'{nth} of' MMMM y",
-            "'the {nth} of' MMMM, y",
-            "EEEE 'the {nth} of' MMMM y",
-        ],
-        spelled=["'the {day} of' MMMM, '{year_with_and}'", "'the {day} of' MMMM '{year_in_pairs}'"],
-        late=["dd/MM/y"],
-    ),
-    *_wordings(
-        "zh",
-        "zh",
-        weekday=["full", "y年M月d日 EEE", "y年M月d日（EEEE）", "y年M月d日'{weekday}'"],
-        month=["long", "y年MM月dd日", "y 年 M 月 d 日", "y年M月d号", "公元y年M月d日"],
-        spelled=[
-            "'{year}年'MMMM'{day}日'",
-            "'{year_with_零}年'MMMM'{day}日'",
-            "'{year}年'MMMM'{day}日'EEEE",
-            "'公元{year}年'MMMM'{day}日'",
-        ],
-        numeric=["y-MM-dd", "y/M/d", "y.MM.dd"],
-    ),
-    *_wordings(
-        "de",
-        "de",
-        weekday=["full", "EEE, d. MMM y", "EEEE, 'den' d. MMMM y", "EEEE, 'der' d. MMMM y"],
-        month=["long", "'der' d. MMMM y", "'am' d. MMMM y"],
-        short=["d. MMM y"],
-        numeric=["y-MM-dd"],
-        late=["medium", "d.M.y", "EEEE, dd.MM.y"],
-    ),
-    *_wordings(
-        "fr",
-        "fr",
-        weekday=["full", "EEE d MMM y", "'le' EEEE d MMMM y"],
-        month=["long", "'le' d MMMM y"],
-        short=["d MMM y"],
-        ordinal=["'{nth}' MMMM y", "'le {nth}' MMMM y", "EEEE '{nth}' MMMM y"],
-        numeric=["y-MM-dd"],
-        late=["dd/MM/y", "'le' dd/MM/y"],
-    ),
-    *_wordings(
-        "es",
-        "es",
-        weekday=["full", "EEE, d MMM y", "EEEE d 'de' MMMM 'de' y"],
-        month=["long", "'el' d 'de' MMMM 'de' y", "d 'de' MMMM 'del' y"],
-        short=["medium", "d-MMM-y"],
-        ordinal=["'{nth} de' MMMM 'de' y", "'el {nth} de' MMMM 'de' y"],
-        numeric=["y-MM-dd"],
-        late=["dd/MM/y", "dd-MM-y"],
-    ),
+_TABLE = tomllib.loads((files("saccade") / "demo" / "wordings.toml").read_text(encoding="utf-8"))
+WORDINGS = tuple(
+    Wording(locale.partition("_")[0], family, locale, pattern)
+    for locale, families in _TABLE.items()
+    for family, patterns in families.items()
+    for pattern in patterns
 )
 LANGUAGES = tuple(dict.fromkeys(wording.language for wording in WORDINGS))
 _LATE = {language: [w for w in WORDINGS if w.language == language] for language in LANGUAGES}

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from saccade.directory import PARAMETERS, ModelDirectory
-from saccade.engines.engine import Advanced, Compute, Engine, EngineName, Ids, Traced
+from saccade.engines.engine import Advanced, Compute, Constrained, Engine, EngineName, Ids, Sentences, Traced, quiet
 from saccade.errors import ModelError, need_torch
 from saccade.models.settings import TransformerSettings
 from saccade.parameters import open_parameters
@@ -24,23 +24,27 @@ def load_engine(
     directory: ModelDirectory, name: EngineName = "auto", *, device: str = "cpu", compute: Compute = "float32"
 ) -> Engine:
     """The engine of this name. `auto` is CTranslate2 for Transformers on a CPU, and torch for everything else."""
-    match name:
-        case "ctranslate2":
-            from saccade.engines.ctranslate2 import CTranslate2Engine
+    model = directory.description.model
+    if name == "ctranslate2":
+        from saccade.engines.ctranslate2 import CTranslate2Engine
 
-            return CTranslate2Engine(directory, device=device, compute=compute)
-        case "auto" if _suits_ctranslate2(directory, device):
-            return Automatic(directory, compute)
-        case "auto" | "torch":
-            return _torch(directory, device, compute)
+        return CTranslate2Engine(directory, device=device, compute=compute)
+    suits_ctranslate2 = isinstance(model, TransformerSettings) and device == "cpu"
+    if name == "auto" and suits_ctranslate2 and importlib.util.find_spec("ctranslate2") is not None:
+        return Automatic(directory, compute)
+    if compute != "float32":
+        raise ModelError(
+            f'compute must be "float32" with torch, not "{compute}", which CTranslate2 has, for Transformers only '
+            f'(this model is of kind = "{model.kind}"): use engine = "ctranslate2", or leave compute out.'
+        )
+    need_torch(f'Running a model of kind = "{model.kind}" with torch')
+    from saccade.engines.torch import TorchEngine
+
+    return TorchEngine.load(directory, device)
 
 
 def load_ensemble(
-    directories: Sequence[ModelDirectory],
-    name: EngineName = "auto",
-    *,
-    device: str = "cpu",
-    compute: Compute = "float32",
+    directories: Sequence[ModelDirectory], name: EngineName, *, device: str = "cpu", compute: Compute = "float32"
 ) -> Engine:
     """Several models that translate together, with torch; those that cannot are refused."""
     if name == "ctranslate2" or compute != "float32":
@@ -57,7 +61,7 @@ def load_ensemble(
     return TorchEngine.load_ensemble(directories, device)
 
 
-class Automatic:
+class Automatic(Engine):
     """CTranslate2, and torch for what that cannot do; each is loaded when it is first needed."""
 
     def __init__(self, directory: ModelDirectory, compute: Compute = "float32") -> None:
@@ -67,20 +71,11 @@ class Automatic:
             pass
 
     def translate(
-        self,
-        sources: Sequence[Ids],
-        settings: SearchSettings,
-        *,
-        constraints: Sequence[Constraints] | None = None,
-        advanced: Advanced = lambda _: None,
+        self, sources: Sentences, settings: SearchSettings, *, constraints: Constrained = (), advanced: Advanced = quiet
     ) -> list[list[Hypothesis]]:
-        """The best hypotheses of each source, the best first. `advanced` is told how many more are done.
-
-        The n-th of the `constraints` is what the translations of the n-th source must hold to.
-        """
         from saccade.engines.ctranslate2 import beyond
 
-        asked = beyond(settings, constraints or ())
+        asked = beyond(settings, constraints)
         if asked is None:
             return self._fast.translate(sources, settings, advanced=advanced)
         need_torch(f"Searching with {asked}")
@@ -89,36 +84,22 @@ class Automatic:
     def stream(
         self, source: Ids, settings: SearchSettings, *, constraints: Constraints = FREE
     ) -> Generator[int, None, Hypothesis]:
-        """The tokens of the one translation as they are written, and then, as the generator's value, all of it."""
         need_torch("Streaming tokens")
         return self._torch.stream(source, settings, constraints=constraints)
 
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
-        """log p(target | source) of each pair, the end of sentence included."""
-        return self._fast.score(sources, targets)
-
-    def token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[tuple[float, ...]]:
-        """Of each target token, given those before it, and of the end of sentence."""
+    def token_log_probs(self, sources: Sentences, targets: Sentences) -> list[tuple[float, ...]]:
         return self._fast.token_log_probs(sources, targets)
 
     def trace(
-        self,
-        sources: Sequence[Ids],
-        targets: Sequence[Ids],
-        *,
-        kinds: Collection[Kind] = KINDS,
-        advanced: Advanced = lambda _: None,
+        self, sources: Sentences, targets: Sentences, *, kinds: Collection[Kind] = KINDS, advanced: Advanced = quiet
     ) -> list[Traced]:
-        """How likely each token of each target was, and what was attended to for it: a forced decoding."""
         self.need_attention()
         return self._torch.trace(sources, targets, kinds=kinds, advanced=advanced)
 
     def need_constraints(self, what: str) -> None:
-        """Refuse constraints, named by `what`, that cannot be satisfied."""
         need_torch(what)
 
     def need_attention(self) -> None:
-        """Refuse to be asked for weights if there are none to be had."""
         need_torch("Looking at attention")
         self._torch.need_attention()
 
@@ -135,18 +116,11 @@ class Automatic:
         return TorchEngine.load(self._directory)
 
 
-def _suits_ctranslate2(directory: ModelDirectory, device: str) -> bool:
-    is_transformer = isinstance(directory.description.model, TransformerSettings)
-    return is_transformer and device == "cpu" and importlib.util.find_spec("ctranslate2") is not None
-
-
 def _check_alike(directories: Sequence[ModelDirectory]) -> None:
     """An id must mean the same target piece to all, and a text must be one that all can read."""
     first, *others = directories
     for other in others:
-        one, two = (
-            f"{each.description.source_language} → {each.description.target_language}" for each in (first, other)
-        )
+        one, two = (str(directory.description.directions[0]) for directory in (first, other))
         if one != two:
             raise ModelError(
                 "Models that translate together must translate the same languages, but "
@@ -158,16 +132,3 @@ def _check_alike(directories: Sequence[ModelDirectory]) -> None:
                 f"{first.path} and {other.path} differ. Train both on one prepared corpus, such as with another seed "
                 "or another kind of model; sources may be cut in different ways."
             )
-
-
-def _torch(directory: ModelDirectory, device: str, compute: Compute) -> Engine:
-    kind = directory.description.model.kind
-    if compute != "float32":
-        raise ModelError(
-            f'compute must be "float32" with torch, not "{compute}", which CTranslate2 has, for Transformers only '
-            f'(this model is of kind = "{kind}"): use engine = "ctranslate2", or leave compute out.'
-        )
-    need_torch(f'Running a model of kind = "{kind}" with torch')
-    from saccade.engines.torch import TorchEngine
-
-    return TorchEngine.load(directory, device)

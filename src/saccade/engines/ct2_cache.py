@@ -1,7 +1,6 @@
 """Models converted for CTranslate2, cached in `ct2/` of the model directory, or else in the user's cache.
 
-A directory is named for what it was made from, so a changed model is never mistaken for the one before. It appears
-whole or not at all; if two processes convert at once, the first one's is used.
+A directory is named for what it was made from, and appears whole; if two processes convert, the first one's is used.
 """
 
 import hashlib
@@ -29,7 +28,9 @@ def find_or_build(directory: ModelDirectory, compute: Compute) -> Path | Mapping
     name, files = _convert(directory, compute)
     for path in (beside.with_name(name), cached.with_name(name)):
         try:
-            _write(path, files)
+            with draft_directory(path, keep_existing=True) as draft:  # unless another process was faster
+                for file, content in files.items():
+                    (draft / file).write_bytes(content)
         except OSError:  # read-only, or the disk is full
             continue
         if path == beside:
@@ -42,13 +43,6 @@ def user_cache() -> Path:
     """This user's cache directory of saccade."""
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "saccade"
-
-
-def _write(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write a directory and put it in place whole, unless another process was faster."""
-    with draft_directory(path, keep_existing=True) as draft:
-        for name, content in files.items():
-            (draft / name).write_bytes(content)
 
 
 def _convert(directory: ModelDirectory, compute: Compute) -> tuple[str, Mapping[str, bytes]]:

@@ -1,7 +1,4 @@
-"""Runs Transformers with CTranslate2, the fastest engine on a CPU: float32 or int8, and no torch.
-
-It searches by the same rules as `search/beam.py`; a test holds both side by side.
-"""
+"""Runs Transformers with CTranslate2, fastest on a CPU, by the same rules as `search/beam.py`, without torch."""
 
 import io
 import json
@@ -19,7 +16,7 @@ import ctranslate2
 
 from saccade.directory import ModelDirectory
 from saccade.engines import ct2_cache
-from saccade.engines.engine import Advanced, Compute, Ids
+from saccade.engines.engine import Advanced, Compute, Constrained, Engine, Ids, Sentences, quiet
 from saccade.errors import ModelError
 from saccade.interop.ctranslate2 import POSITIONS, convert, pieces, transformer
 from saccade.search.constraints import FREE, Constraints
@@ -33,7 +30,7 @@ BANNED = (SPECIALS[PAD], SPECIALS[BOS])
 SPREAD = 1.5  # sentences searched together have limits no further apart than this
 
 
-class CTranslate2Engine:
+class CTranslate2Engine(Engine):
     """A Transformer in this process."""
 
     def __init__(self, directory: ModelDirectory, *, device: str = "cpu", compute: Compute = "float32") -> None:
@@ -47,18 +44,10 @@ class CTranslate2Engine:
         self._translator = self._load()
 
     def translate(
-        self,
-        sources: Sequence[Ids],
-        settings: SearchSettings,
-        *,
-        constraints: Sequence[Constraints] | None = None,
-        advanced: Advanced = lambda _: None,
+        self, sources: Sentences, settings: SearchSettings, *, constraints: Constrained = (), advanced: Advanced = quiet
     ) -> list[list[Hypothesis]]:
-        """The best hypotheses of each source, the best first. `advanced` is told how many more are done.
-
-        CTranslate2 does not ask the model about a source without tokens: its only hypothesis has none either.
-        """
-        if reason := refusal(settings, constraints or ()):
+        """CTranslate2 does not ask the model about a source without tokens: its only hypothesis has none either."""
+        if reason := refusal(settings, constraints):
             raise ModelError(reason)
         limits = [settings.limit(len(source)) for source in sources]
         self._make_room(max([*limits, *(len(source) + 1 for source in sources)], default=0))
@@ -79,30 +68,18 @@ class CTranslate2Engine:
         return [found[row] for row in range(len(sources))]
 
     def stream(self, source: Ids, settings: SearchSettings, *, constraints: Constraints = FREE) -> NoReturn:
-        """Refused."""
         raise ModelError(
             "CTranslate2 hands out translations when they are done. To have tokens as they are written, load the model "
             'with engine = "torch", or "auto", which takes torch for this alone.'
         )
 
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
-        """log p(target | source) of each pair, the end of sentence included."""
-        return [math.fsum(each) for each in self.token_log_probs(sources, targets)]
-
-    def token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[tuple[float, ...]]:
-        """Of each target token, given those before it, and of the end of sentence."""
-        self._make_room(max((len(each) + 1 for each in (*sources, *targets)), default=0))
-        return [tuple(each) for each in self._token_log_probs(sources, targets)]
+    def token_log_probs(self, sources: Sentences, targets: Sentences) -> list[tuple[float, ...]]:
+        self._make_room(max((len(ids) + 1 for ids in (*sources, *targets)), default=0))
+        return [tuple(log_probs) for log_probs in self._token_log_probs(sources, targets)]
 
     def trace(
-        self,
-        sources: Sequence[Ids],
-        targets: Sequence[Ids],
-        *,
-        kinds: Collection[Kind] = KINDS,
-        advanced: Advanced = lambda _: None,
+        self, sources: Sentences, targets: Sentences, *, kinds: Collection[Kind] = KINDS, advanced: Advanced = quiet
     ) -> NoReturn:
-        """Refused."""
         self.need_attention()
 
     def need_constraints(self, what: str) -> NoReturn:
@@ -118,12 +95,10 @@ class CTranslate2Engine:
 
     @staticmethod
     def _passes(settings: SearchSettings) -> Iterator[tuple[float, tuple[str, ...]]]:
-        """How widely limits may differ, and what is banned, in a first search and in those for what it leaves undone.
-
-        CTranslate2 takes one limit for all sentences of a call. Those of like limits share the largest, and a search
-        that may have gone on beyond its own limit is made again. What is banned is banned before the softmax, which
-        changes every probability; so it is done only if <pad> or <s> was written, which a trained model never does.
-        """
+        """How widely limits may differ, and what is banned, in a first search and in those for what it left undone."""
+        # CTranslate2 takes one limit for all sentences of a call. Those of like limits share the largest, and a search
+        # that may have gone on beyond its own limit is made again. What is banned is banned before the softmax, which
+        # changes every probability; so it is done only if <pad> or <s> was written, which a trained model never does.
         if settings.length_penalty:  # otherwise one cannot tell from the results when a search has ended
             yield SPREAD, ()
         yield 1.0, ()
@@ -131,7 +106,7 @@ class CTranslate2Engine:
 
     def _search(
         self,
-        sources: Sequence[Ids],
+        sources: Sentences,
         limits: Sequence[int],
         rows: Sequence[int],
         settings: SearchSettings,
@@ -140,8 +115,8 @@ class CTranslate2Engine:
     ) -> Iterator[tuple[int, int, Any]]:
         """Each row with the limit that it was given and what was found, as they become ready."""
 
-        def submit(batch: list[int]) -> list[Any]:
-            results: list[Any] = self._translator.translate_batch(
+        def submit(batch: list[int]) -> Any:
+            return self._translator.translate_batch(
                 [self._read(sources[row]) for row in batch],
                 asynchronous=True,
                 beam_size=settings.beam,
@@ -155,24 +130,17 @@ class CTranslate2Engine:
                 return_scores=True,
                 return_end_token=True,
             )
-            return results
 
         lengths = [len(source) + 1 for source in sources]
         for batch, results in self._run(_batches(lengths, limits, rows, spread, self._workers), submit):
             for row, result in zip(batch, results, strict=True):
                 yield row, limits[batch[0]], result.result()
 
-    def _token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[list[float]]:
-        """Of each token of each target, its end included."""
-
-        def submit(batch: list[int]) -> list[Any]:
-            results: list[Any] = self._translator.score_batch(
-                [self._read(sources[row]) for row in batch],
-                [[self._target[id] for id in targets[row]] for row in batch],
-                asynchronous=True,
-                max_input_length=0,
-            )
-            return results
+    def _token_log_probs(self, sources: Sentences, targets: Sentences) -> list[list[float]]:
+        def submit(batch: list[int]) -> Any:
+            read = [self._read(sources[row]) for row in batch]
+            written = [[self._target[id] for id in targets[row]] for row in batch]
+            return self._translator.score_batch(read, written, asynchronous=True, max_input_length=0)
 
         found: dict[int, list[float]] = {}
         lengths = [max(len(source), len(target)) + 1 for source, target in zip(sources, targets, strict=True)]
@@ -182,13 +150,11 @@ class CTranslate2Engine:
         return [found[row] for row in range(len(lengths))]
 
     def _run(
-        self, batches: Iterable[list[int]], submit: Callable[[list[int]], list[Any]]
+        self, batches: Iterable[list[int]], submit: Callable[[list[int]], Any]
     ) -> Iterator[tuple[list[int], list[Any]]]:
-        """Each batch with its results to be waited for.
-
-        No more batches are handed out than keep every worker busy: those that are cannot be taken back, and whoever
-        presses Ctrl-C waits for them.
-        """
+        """Each batch with its results to be waited for."""
+        # No more batches are handed out than keep every worker busy: those that are cannot be taken back, and whoever
+        # presses Ctrl-C waits for them.
         pending: deque[tuple[list[int], list[Any]]] = deque()
         for batch in batches:
             pending.append((batch, submit(batch)))
@@ -197,32 +163,26 @@ class CTranslate2Engine:
         yield from pending
 
     def _nothing(self, settings: SearchSettings) -> Hypothesis:
-        """Nothing as the translation of nothing."""
         (log_prob,) = self.score([()], [()])
         return Hypothesis((), log_prob, score(log_prob, 1, settings), True)
 
     def _hypotheses(self, result: Any, settings: SearchSettings) -> list[Hypothesis]:
-        found = []
-        for tokens, value in zip(result.hypotheses, result.scores, strict=True):
+        hypotheses = []
+        for tokens, value in zip(result.hypotheses[: settings.n_best], result.scores, strict=False):
             finished = tokens[-1] == SPECIALS[EOS]
             ids = tuple(self._ids[token] for token in (tokens[:-1] if finished else tokens))
-            found.append(Hypothesis(ids, value * math.pow(len(tokens), settings.length_penalty), value, finished))
-            if len(found) == settings.n_best:
-                break
-        return found
+            hypotheses.append(Hypothesis(ids, value * math.pow(len(tokens), settings.length_penalty), value, finished))
+        return hypotheses
 
     def _rescored(self, source: Ids, hypotheses: list[Hypothesis], settings: SearchSettings) -> list[Hypothesis]:
         """The same with the probabilities that the model gives them when nothing is banned."""
         rescored = []
-        for each, said in zip(
-            hypotheses,
-            self._token_log_probs([source] * len(hypotheses), [each.ids for each in hypotheses]),
-            strict=True,
-        ):
-            written = said if each.finished else said[:-1]
+        log_probs = self._token_log_probs([source] * len(hypotheses), [hypothesis.ids for hypothesis in hypotheses])
+        for hypothesis, of_tokens in zip(hypotheses, log_probs, strict=True):
+            written = of_tokens if hypothesis.finished else of_tokens[:-1]
             log_prob = math.fsum(written)
-            rescored.append(replace(each, log_prob=log_prob, score=score(log_prob, len(written), settings)))
-        return sorted(rescored, key=lambda each: -each.score)
+            rescored.append(replace(hypothesis, log_prob=log_prob, score=score(log_prob, len(written), settings)))
+        return sorted(rescored, key=lambda hypothesis: -hypothesis.score)
 
     def _read(self, source: Ids) -> list[str]:
         return [self._source[id] for id in source]
@@ -231,21 +191,17 @@ class CTranslate2Engine:
         """CTranslate2 reads and writes as far as its table of positions goes; longer texts need a longer one."""
         if positions > self._positions:
             self._positions = 1 << (positions - 1).bit_length()
-            self._translator = self._open(
-                convert(
-                    self._directory, self._directory.parameters(), quantize=self._compute, positions=self._positions
-                )
-            )
+            parameters = self._directory.parameters()
+            longer = convert(self._directory, parameters, quantize=self._compute, positions=self._positions)
+            self._translator = self._open(longer)
 
     def _load(self) -> Any:
         """Open the cached model; one that cannot be read, such as a partial copy, is converted again."""
         device, _, index = self._device.partition(":")
         num_devices = {"cpu": 1, "cuda": ctranslate2.get_cuda_device_count()}.get(device, 0)
         if not (index or "0").isdecimal() or int(index or 0) >= num_devices:
-            raise ModelError(
-                f'device must be one that CTranslate2 can use on this machine, but "{self._device}" is not. '
-                'Use device = "cpu".'
-            )
+            refused = f'device must be one that CTranslate2 can use on this machine, but "{self._device}" is not.'
+            raise ModelError(f'{refused} Use device = "cpu".')
         model = ct2_cache.find_or_build(self._directory, self._compute)
         try:
             return self._open(model)
@@ -280,7 +236,7 @@ UNLIKE = {
 """What CTranslate2 does not do, or not alike."""
 
 
-def beyond(settings: SearchSettings, constraints: Sequence[Constraints] = ()) -> str | None:
+def beyond(settings: SearchSettings, constraints: Constrained = ()) -> str | None:
     """The first of what is asked for that CTranslate2 cannot do: such as `penalty = "gnmt"`; None if it can do all."""
     usual = {field.name: field.default for field in fields(settings)}
     for name in UNLIKE:
@@ -289,17 +245,14 @@ def beyond(settings: SearchSettings, constraints: Sequence[Constraints] = ()) ->
     return "constraints" if any(constraints) else None
 
 
-def refusal(settings: SearchSettings, constraints: Sequence[Constraints] = ()) -> str | None:
+def refusal(settings: SearchSettings, constraints: Constrained = ()) -> str | None:
     """Why CTranslate2 cannot search like this, and what can; None if it can."""
-    match beyond(settings, constraints):
-        case None:
-            return None
-        case "constraints":
-            return f"Constraints{NO_CONSTRAINTS}"
-        case asked:
-            name = asked.partition(" ")[0]
-            usual = json.dumps(getattr(SearchSettings(), name))
-            return f'search.{asked} {UNLIKE[name]}. Use {name} = {usual}, or engine = "torch".'
+    asked = beyond(settings, constraints)
+    if asked is None or asked == "constraints":
+        return asked and f"Constraints{NO_CONSTRAINTS}"
+    name = asked.partition(" ")[0]
+    usual = json.dumps(getattr(SearchSettings(), name))
+    return f'search.{asked} {UNLIKE[name]}. Use {name} = {usual}, or engine = "torch".'
 
 
 def cores() -> int:

@@ -1,5 +1,6 @@
 """What runs a model: the same questions to every engine, whatever it is made of. No torch here."""
 
+import math
 from collections.abc import Callable, Collection, Generator, Sequence
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -9,6 +10,9 @@ from saccade.search.settings import SearchSettings
 from saccade.trace.trace import KINDS, Kind, Layer, Matrix
 
 Ids = Sequence[int]
+Sentences = Sequence[Ids]
+Constrained = Sequence[Constraints]
+"""What the translations of each source must satisfy; none at all if every one is free."""
 Advanced = Callable[[int], None]
 EngineName = Literal["auto", "ctranslate2", "torch"]
 Compute = Literal["float32", "int8"]
@@ -24,8 +28,12 @@ class Traced(NamedTuple):
 
     def first(self, count: int) -> "Traced":
         """The same of the first so many target tokens."""
-        kept = (Layer(each.name, each.kind, cut(each.weights, each.kind, target=count)) for each in self.layers)
-        return Traced(self.token_log_probs[:count], tuple(kept))
+        layers = (Layer(layer.name, layer.kind, cut(layer.weights, layer.kind, target=count)) for layer in self.layers)
+        return Traced(self.token_log_probs[:count], tuple(layers))
+
+
+def quiet(_: int) -> None:
+    """The progress that nobody watches."""
 
 
 @runtime_checkable  # so that the shape checks of the tests can look at it
@@ -33,18 +41,9 @@ class Engine(Protocol):
     """A model ready to be asked. What an engine cannot do is refused, with the reason and the alternative."""
 
     def translate(
-        self,
-        sources: Sequence[Ids],
-        settings: SearchSettings,
-        *,
-        constraints: Sequence[Constraints] | None = None,
-        advanced: Advanced = ...,
+        self, sources: Sentences, settings: SearchSettings, *, constraints: Constrained = (), advanced: Advanced = quiet
     ) -> list[list[Hypothesis]]:
-        """The best hypotheses of each source, the best first. `advanced` is told how many more are done.
-
-        The n-th of the `constraints` is what the translations of the n-th source must hold to.
-        """
-        ...
+        """The best hypotheses of each source, the best first. `advanced` is called with how many more are done."""
 
     def stream(
         self, source: Ids, settings: SearchSettings, *, constraints: Constraints = FREE
@@ -53,34 +52,24 @@ class Engine(Protocol):
 
         Of greedy search and of sampling only: a beam does not know its first token before it knows its last.
         """
-        ...
 
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
+    def score(self, sources: Sentences, targets: Sentences) -> list[float]:
         """log p(target | source) of each pair, the end of sentence included."""
-        ...
+        return [math.fsum(log_probs) for log_probs in self.token_log_probs(sources, targets)]
 
-    def token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[tuple[float, ...]]:
+    def token_log_probs(self, sources: Sentences, targets: Sentences) -> list[tuple[float, ...]]:
         """The parts of the same: of each target token, given those before it, and of the end of sentence."""
-        ...
 
     def trace(
-        self,
-        sources: Sequence[Ids],
-        targets: Sequence[Ids],
-        *,
-        kinds: Collection[Kind] = KINDS,
-        advanced: Advanced = ...,
+        self, sources: Sentences, targets: Sentences, *, kinds: Collection[Kind] = KINDS, advanced: Advanced = quiet
     ) -> list[Traced]:
         """How likely each token of each target was, and what was attended to for it: a forced decoding."""
-        ...
 
     def need_constraints(self, what: str) -> None:
         """Refuse constraints, named by `what`, such as "glossary", that cannot be satisfied."""
-        ...
 
     def need_attention(self) -> None:
         """Refuse to be asked for weights if there are none to be had."""
-        ...
 
 
 def cut(weights: Matrix, kind: Kind, source: int | None = None, target: int | None = None) -> Matrix:

@@ -7,8 +7,7 @@ out. The texts that were found decide, and most need no second search.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from saccade.engines.engine import Advanced, Engine, Ids
-from saccade.errors import ModelError
+from saccade.engines.engine import Advanced, Engine, Sentences
 from saccade.search.constraints import FREE, Constraints, Phrase
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.settings import SearchSettings
@@ -41,6 +40,33 @@ class ConstraintEncoder:
     def encode_prefix(self, asked: TextConstraints) -> Constraints:
         """The constraints of the first search."""
         return Constraints(prefix=tuple(self.tokenizer.encode(asked.prefix))) if asked.prefix else FREE
+
+    def translate(
+        self,
+        engine: Engine,
+        sources: Sentences,
+        settings: SearchSettings,
+        asked: Sequence[TextConstraints],
+        advanced: Advanced,
+    ) -> list[list[Hypothesis]]:
+        """The best hypotheses of each source that satisfy its constraints, as far as they can be found."""
+        if not any(asked):
+            return engine.translate(sources, settings, advanced=advanced)
+        constraints = [self.encode_prefix(own) for own in asked]
+        rows = [row for row, own in enumerate(asked) if own.banned or own.required]
+        first = constraints if any(constraints) else ()
+        best = engine.translate(sources, settings, constraints=first, advanced=advanced)
+        for _ in range(ROUNDS):
+            tighter = {row: self.tighten(constraints[row], asked[row], best[row]) for row in rows}
+            rows = [row for row in rows if tighter[row] != constraints[row]]
+            if not rows:
+                break
+            constraints = [tighter.get(row, own) for row, own in enumerate(constraints)]
+            again = [sources[row] for row in rows]
+            hypotheses = engine.translate(again, settings, constraints=[constraints[row] for row in rows])
+            for row, of_source in zip(rows, hypotheses, strict=True):
+                best[row] = of_source
+        return best
 
     def tighten(
         self, constraints: Constraints, asked: TextConstraints, hypotheses: Sequence[Hypothesis]
@@ -84,42 +110,3 @@ class ConstraintEncoder:
         for start, end in occurrences(phrase, text, spaced=self.spaced):
             inside = [place for place, (first, last) in enumerate(spans) if first < end and last > start]
             yield inside[0], inside[-1] + 1
-
-
-def need_beam(settings: SearchSettings) -> None:
-    """Refuse a search that cannot be asked for required phrases."""
-    if settings.method not in ("beam", "alternatives"):
-        raise ModelError(
-            f'Required phrases and glossaries need method = "beam" or "alternatives", not "{settings.method}", which '
-            "keeps no place for them. Leave them out, or search with a beam."
-        )
-
-
-def translate_constrained(
-    engine: Engine,
-    encoder: ConstraintEncoder,
-    sources: Sequence[Ids],
-    settings: SearchSettings,
-    asked: Sequence[TextConstraints],
-    *,
-    advanced: Advanced = lambda _: None,
-) -> list[list[Hypothesis]]:
-    """The best hypotheses of each source that satisfy its constraints, as far as they can be found."""
-    if not any(asked):
-        return engine.translate(sources, settings, advanced=advanced)
-    constraints = [encoder.encode_prefix(each) for each in asked]
-    rows = [row for row, each in enumerate(asked) if each.banned or each.required]
-    best = engine.translate(sources, settings, constraints=constraints if any(constraints) else None, advanced=advanced)
-    for _ in range(ROUNDS):
-        tighter = {row: encoder.tighten(constraints[row], asked[row], best[row]) for row in rows}
-        rows = [row for row in rows if tighter[row] != constraints[row]]
-        if not rows:
-            break
-        for row in rows:
-            constraints[row] = tighter[row]
-        again = engine.translate(
-            [sources[row] for row in rows], settings, constraints=[constraints[row] for row in rows]
-        )
-        for row, hypotheses in zip(rows, again, strict=True):
-            best[row] = hypotheses
-    return best

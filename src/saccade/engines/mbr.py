@@ -22,10 +22,8 @@ def candidate_search(settings: SearchSettings, mbr: MinimumRisk) -> SearchSettin
 def rank_by_risk(
     candidates: Sequence[Hypothesis], texts: Sequence[str], mbr: MinimumRisk, *, sampled: bool, language: str
 ) -> list[Hypothesis]:
-    """One hypothesis for each text, that of the highest expected utility first, which is their score.
-
-    A sampled candidate counts as often as it was drawn, one that a beam has found by its probability.
-    """
+    """One hypothesis for each text, that of the highest expected utility first, which is their score."""
+    # A sampled candidate counts as often as it was drawn, one that a beam has found by its probability.
     highest = max(candidate.log_prob for candidate in candidates)
     weights = [1.0 if sampled else exp(candidate.log_prob - highest) for candidate in candidates]
     expected = expected_utility(texts, weights, utility=mbr.utility, language=language)

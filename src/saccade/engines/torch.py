@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import islice
 from typing import Any, cast
 
 import torch
@@ -13,7 +14,7 @@ from torch.nn.functional import cross_entropy
 
 from saccade.data.batch import Batch, collate, collate_sources
 from saccade.directory import ModelDirectory
-from saccade.engines.engine import Advanced, Ids, Traced, cut
+from saccade.engines.engine import Advanced, Constrained, Engine, Ids, Sentences, Traced, cut, quiet
 from saccade.errors import DataError, ModelError
 from saccade.models.build import Model, build
 from saccade.models.ensemble import EnsembleModel, Reader
@@ -26,9 +27,8 @@ from saccade.search.constraints import FREE, Constraints
 from saccade.search.coverage import by_coverage
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.problem import SearchProblem
-from saccade.search.search import search
+from saccade.search.search import search, stream
 from saccade.search.settings import SearchSettings
-from saccade.search.stream import stream
 from saccade.text.tokenizer import BOS, EOS, PAD, Tokenizer
 from saccade.trace.trace import KINDS, Kind, Layer
 
@@ -40,7 +40,7 @@ SCORE_TOKENS = 2048  # fewer, as the logits of all positions are there at once
 TRACE_TOKENS = 512  # fewer, as the weights of all layers and heads are kept
 
 
-class TorchEngine:
+class TorchEngine(Engine):
     """A model in this process, or several that translate together."""
 
     def __init__(self, model: Model | EnsembleModel) -> None:
@@ -63,22 +63,14 @@ class TorchEngine:
         return cls(EnsembleModel([_loaded(directory) for directory in directories], readers).to(device).eval())
 
     def translate(
-        self,
-        sources: Sequence[Ids],
-        settings: SearchSettings,
-        *,
-        constraints: Sequence[Constraints] | None = None,
-        advanced: Advanced = lambda _: None,
+        self, sources: Sentences, settings: SearchSettings, *, constraints: Constrained = (), advanced: Advanced = quiet
     ) -> list[list[Hypothesis]]:
-        """The best hypotheses of each source, the best first. `advanced` is told how many more are done.
-
-        The n-th of the `constraints` is what the translations of the n-th source must hold to.
-        """
         find = self._search
         if settings.coverage_penalty:
-            self._need_weights(settings)
+            asked = f"search.coverage_penalty = {settings.coverage_penalty} ranks translations by attention weights"
+            self._need_weights(asked, "Use coverage_penalty = 0.", "Use coverage_penalty = 0.")
             find = self._search_and_cover
-        if constraints is not None and len(constraints) != len(sources):
+        if constraints and len(constraints) != len(sources):
             raise DataError(
                 f"Every source must have constraints of its own, but there are {len(sources)} sources "
                 f"and {len(constraints)} constraints. Give Constraints() to those that are free."
@@ -87,10 +79,13 @@ class TorchEngine:
         threads = _threads(self._device)
         tokens, most = BATCH_TOKENS // settings.num_rows, BATCH_ROWS // settings.num_rows
         batches = list(_by_length([len(source) for source in sources], tokens, threads=threads, most=most))
+
+        def find_rows(rows: list[int]) -> Found:
+            own = [constraints[row] for row in rows] if constraints else ()
+            return find([sources[row] for row in rows], settings, own)
+
         with evaluation_mode(self.model):
-            for rows, hypotheses in _in_threads(
-                lambda rows: find([sources[row] for row in rows], settings, _of(constraints, rows)), batches, threads
-            ):
+            for rows, hypotheses in _in_threads(find_rows, batches, threads):
                 found.update(zip(rows, hypotheses, strict=True))
                 advanced(len(rows))
         return [found[row] for row in range(len(sources))]
@@ -98,18 +93,12 @@ class TorchEngine:
     def stream(
         self, source: Ids, settings: SearchSettings, *, constraints: Constraints = FREE
     ) -> Generator[int, None, Hypothesis]:
-        """The tokens of the one translation as they are written, and then, as the generator's value, all of it."""
         with evaluation_mode(self.model), torch.inference_mode():
             memory = self.model.encode(collate_sources([source]).to(self._device))
         return self._evaluated(stream(self._problem([source], memory, settings, [constraints]), settings))
 
-    def score(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[float]:
-        """log p(target | source) of each pair, the end of sentence included."""
-        return [math.fsum(each) for each in self.token_log_probs(sources, targets)]
-
     @torch.inference_mode()
-    def token_log_probs(self, sources: Sequence[Ids], targets: Sequence[Ids]) -> list[tuple[float, ...]]:
-        """Of each target token, given those before it, and of the end of sentence."""
+    def token_log_probs(self, sources: Sentences, targets: Sentences) -> list[tuple[float, ...]]:
         found: dict[int, tuple[float, ...]] = {}
         with evaluation_mode(self.model):
             for rows, batch in self._pairs(sources, targets, SCORE_TOKENS):
@@ -119,37 +108,24 @@ class TorchEngine:
 
     @torch.inference_mode()
     def trace(
-        self,
-        sources: Sequence[Ids],
-        targets: Sequence[Ids],
-        *,
-        kinds: Collection[Kind] = KINDS,
-        advanced: Advanced = lambda _: None,
+        self, sources: Sentences, targets: Sentences, *, kinds: Collection[Kind] = KINDS, advanced: Advanced = quiet
     ) -> list[Traced]:
-        """How likely each token of each target was, and what was attended to for it: a forced decoding.
-
-        A search that has written a target has attended to the same, by whatever way it came there (tests/contracts).
-        """
+        """A search that wrote a target has attended to the same, by whatever way it came there (tests/contracts)."""
         self.need_attention()
         found: dict[int, Traced] = {}
         with evaluation_mode(self.model):
             for rows, batch in self._pairs(sources, targets, TRACE_TOKENS):
                 with capture(self.model) as captured:
                     log_probs = self._log_probs(batch).cpu()
-                layers = [
-                    (layer.name, layer.kind, layer.weights.cpu().numpy())
-                    for layer in captured.layers
-                    if layer.kind in kinds
-                ]
+                asked = [layer for layer in captured.layers if layer.kind in kinds]
+                layers = [(layer.name, layer.kind, layer.weights.cpu().numpy()) for layer in asked]
                 for place, row in enumerate(rows):
                     source, target = len(sources[row]) + 1, len(targets[row]) + 1
-                    found[row] = Traced(
-                        tuple(log_probs[place, :target].tolist()),
-                        tuple(  # in memory of their own, without padding
-                            Layer(name, kind, cut(weights[place], kind, source, target).copy())
-                            for name, kind, weights in layers
-                        ),
-                    )
+                    own = [  # in memory of their own, without padding
+                        Layer(name, kind, cut(weights[place], kind, source, target).copy())
+                        for name, kind, weights in layers
+                    ]
+                    found[row] = Traced(tuple(log_probs[place, :target].tolist()), tuple(own))
                 advanced(len(rows))
         return [found[row] for row in range(len(sources))]
 
@@ -157,44 +133,41 @@ class TorchEngine:
         """Every search of ours satisfies them."""
 
     def need_attention(self) -> None:
-        """Refuse to be asked for weights if there are none."""
+        alone = "Load one of them alone to see where it looks."
+        other = 'Train a model with another model.attention.positions, such as "global", to see where it looks.'
+        self._need_weights("Weights were asked for", alone, other)
+
+    def _need_weights(self, asked: str, remedy_for_several: str, remedy: str) -> None:
         if isinstance(self.model, EnsembleModel):
-            raise ModelError(
-                f"Weights were asked for, but {len(self.model.members)} models translate together here, and each "
-                "attends by itself. Load one of them alone to see where it looks."
-            )
+            number = len(self.model.members)
+            reason = f"{number} models translate together here, and each attends by itself. {remedy_for_several}"
+            raise ModelError(f"{asked}, but {reason}")
         if not cast(ModelSettings, self.model.settings).attends:
-            raise ModelError(
-                "Weights were asked for, but this model has no attention: its decoder reads the source as one vector. "
-                'Train a model with another model.attention.positions, such as "global", to see where it looks.'
-            )
+            reason = "this model has no attention: its decoder reads the source as one vector"
+            raise ModelError(f"{asked}, but {reason}. {remedy}")
 
     @torch.inference_mode()
-    def _search(
-        self, sources: Sequence[Ids], settings: SearchSettings, constraints: Sequence[Constraints] | None
-    ) -> list[list[Hypothesis]]:
+    def _search(self, sources: Sentences, settings: SearchSettings, constraints: Constrained) -> list[list[Hypothesis]]:
         """The hypotheses of one batch."""
         memory = self.model.encode(collate_sources(sources).to(self._device))
-        return search(self._problem(sources, memory, settings, constraints or ()), settings)
+        return search(self._problem(sources, memory, settings, constraints), settings)
 
     def _search_and_cover(
-        self, sources: Sequence[Ids], settings: SearchSettings, constraints: Sequence[Constraints] | None
+        self, sources: Sentences, settings: SearchSettings, constraints: Constrained
     ) -> list[list[Hypothesis]]:
         """The same, ranked by what a forced decoding of all that the beam has found attends to."""
         found = self._search(sources, replace(settings, n_best=settings.beam), constraints)
-        pairs = [(source, each) for source, several in zip(sources, found, strict=True) for each in several]
-        traced = iter(self.trace([source for source, _ in pairs], [each.ids for _, each in pairs], kinds={CROSS}))
-        return [
-            by_coverage(
-                several,
-                [next(traced).first(len(each.ids) + each.finished).layers[-1].weights.mean(axis=0) for each in several],
-                settings,
-            )
-            for several in found
-        ]
+        read = [source for source, several in zip(sources, found, strict=True) for _ in several]
+        every = [hypothesis for several in found for hypothesis in several]
+        traced = zip(every, self.trace(read, [hypothesis.ids for hypothesis in every], kinds={CROSS}), strict=True)
+        weights = (
+            trace.first(len(hypothesis.ids) + hypothesis.finished).layers[-1].weights.mean(axis=0)
+            for hypothesis, trace in traced
+        )
+        return [by_coverage(several, list(islice(weights, len(several))), settings) for several in found]
 
     def _problem(
-        self, sources: Sequence[Ids], memory: Any, settings: SearchSettings, constraints: Sequence[Constraints]
+        self, sources: Sentences, memory: Any, settings: SearchSettings, constraints: Constrained
     ) -> SearchProblem[Any, Any]:
         return SearchProblem(
             model=self.model,
@@ -219,26 +192,11 @@ class TorchEngine:
                 return found
             yield token
 
-    def _need_weights(self, settings: SearchSettings) -> None:
-        if isinstance(self.model, EnsembleModel):
-            raise ModelError(
-                f"search.coverage_penalty = {settings.coverage_penalty} ranks translations by attention weights, but "
-                f"{len(self.model.members)} models translate together here, and each attends by itself. "
-                "Use coverage_penalty = 0."
-            )
-        if not cast(ModelSettings, self.model.settings).attends:
-            raise ModelError(
-                f"search.coverage_penalty = {settings.coverage_penalty} ranks translations by attention weights, but "
-                "this model has no attention: its decoder reads the source as one vector. Use coverage_penalty = 0."
-            )
-
     @property
     def _device(self) -> torch.device:
         return next(self.model.parameters()).device
 
-    def _pairs(
-        self, sources: Sequence[Ids], targets: Sequence[Ids], batch_tokens: int
-    ) -> Iterator[tuple[list[int], Batch]]:
+    def _pairs(self, sources: Sentences, targets: Sentences, batch_tokens: int) -> Iterator[tuple[list[int], Batch]]:
         """Batches of pairs, each with their places."""
         lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
         for rows in _by_length(lengths, batch_tokens):
@@ -272,10 +230,6 @@ def _loaded(directory: ModelDirectory) -> Model:
     return model
 
 
-def _of(constraints: Sequence[Constraints] | None, rows: Sequence[int]) -> list[Constraints] | None:
-    return None if constraints is None else [constraints[row] for row in rows]
-
-
 def _reader(first: Tokenizer, own: Tokenizer) -> Reader | None:
     """From the ids of one tokenizer to those of another, by way of the text; None where they are the same."""
     return None if first.checksum == own.checksum else lambda ids: own.encode(first.decode(ids))
@@ -284,9 +238,7 @@ def _reader(first: Tokenizer, own: Tokenizer) -> Reader | None:
 def _by_length(
     lengths: Sequence[int], batch_tokens: int, *, threads: int = 1, most: int | None = None
 ) -> Iterator[list[int]]:
-    """Batches of positions, longest first, so that memory runs out at once or never; small enough that every thread has
-    some, and of at most so many positions.
-    """
+    """Batches of positions, longest first, so that memory runs out at once or never; every thread has some."""
     order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
     batch_tokens = min(batch_tokens, math.ceil((sum(lengths) + len(lengths)) / threads))
     while order:
@@ -296,10 +248,7 @@ def _by_length(
 
 
 def _threads(device: torch.device) -> int:
-    """How many batches are searched side by side: on a CPU, one for each thread that torch may use.
-
-    What a beam adds up in a step is too little to share out. A capture gets its weights in order.
-    """
+    """Batches searched side by side: a step is too little to share out among threads. A capture wants its order."""
     return 1 if device.type != "cpu" or active_capture() else torch.get_num_threads()
 
 

@@ -1,27 +1,18 @@
-"""How good links between words are, measured against those that people drew.
+"""Precision |A∩P| / |A|, recall |A∩S| / |S| and error rate 1 − (|A∩S| + |A∩P|) / (|A| + |S|) of links A over a corpus.
 
-A are the links found, S the sure and P the possible ones of the gold (S ⊆ P). Precision = |A∩P| / |A|, recall =
-|A∩S| / |S|, alignment error rate AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|) (Och & Ney 2003, eq. 22), all counted over the
-whole corpus, not averaged over sentences.
+S are the sure and P the possible links that people drew, S ⊆ P (Och & Ney 2003, eq. 22).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from saccade.errors import DataError
-from saccade.trace.alignment import (
-    HeadSelection,
-    Link,
-    balanced,
-    between_words,
-    flipped,
-    head_selections,
-    links,
-    links_above,
-)
+from saccade.trace import alignment
+from saccade.trace.alignment import HeadSelection, Link, between_words, flipped, head_selections
 from saccade.trace.pharaoh import Gold
 from saccade.trace.trace import AttentionTrace, Matrix
 
@@ -37,9 +28,8 @@ class AlignmentScore:
     recall: float
     error_rate: float
     low: float
-    """From here …"""
     high: float
-    """… to here goes the error rate in 95 % of the corpora drawn from this one's sentences, with replacement."""
+    """Between these lies the error rate of 95 % of the corpora drawn from this one's sentences, with replacement."""
     num_links: int
     num_sentences: int
 
@@ -77,17 +67,10 @@ def error_rate(found: Sequence[Iterable[Link]], gold: Sequence[Gold]) -> float:
     return float(_error_rate(_counts(found, gold).sum(axis=0)))
 
 
-def difference(
-    worse: Sequence[Iterable[Link]],
-    better: Sequence[Iterable[Link]],
-    gold: Sequence[Gold],
-    *,
-    samples: int = SAMPLES,
-    seed: int = SEED,
-) -> Difference:
+def difference(worse: Sequence[Iterable[Link]], better: Sequence[Iterable[Link]], gold: Sequence[Gold]) -> Difference:
     """The error rate of `worse` minus that of `better`; an interval above 0 says that chance does not explain it."""
     pair = [_counts(found, gold) for found in (worse, better)]
-    drawn = [_error_rate(_resampled(counts, samples, seed)) for counts in pair]
+    drawn = [_error_rate(_resampled(counts)) for counts in pair]
     low, high = _interval(drawn[0] - drawn[1])
     value = _error_rate(pair[0].sum(axis=0)) - _error_rate(pair[1].sum(axis=0))
     return Difference(float(value), low, high)
@@ -106,19 +89,18 @@ class Aligned:
 
     trace: AttentionTrace
     source: Matrix
-    """`shares` of the source's tokens in its words …"""
     target: Matrix
-    """… and of the target's."""
+    """`shares` of each side's tokens in its words."""
 
     def weights(self, selection: HeadSelection) -> Matrix:
         """Target words × source words."""
         weights = between_words(selection.weights(self.trace), self.source, self.target)
-        return balanced(weights) if selection.balanced else weights
+        return alignment.balanced(weights) if selection.balanced else weights
 
     def links(self, selection: HeadSelection, threshold: float | None = None) -> list[Link]:
         """Links from source words to target words: by arg-max, or all of so much weight."""
         weights = self.weights(selection)
-        return links(weights) if threshold is None else links_above(weights, threshold)
+        return alignment.links(weights) if threshold is None else alignment.links_above(weights, threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,21 +124,16 @@ def choose(pairs: Sequence[Aligned], gold: Sequence[Gold]) -> list[Tried]:
 def choose_by_agreement(forward: Sequence[Aligned], backward: Sequence[Aligned]) -> tuple[list[Tried], list[Tried]]:
     """Selections of heads of two models of opposite directions, the best first, without gold: by their agreement.
 
-    First the pair of selections whose links agree best is found, among means of layers only: two heads may agree
-    on something else than words. Chen et al. 2020 choose their layer so. Then every selection is judged by the other
-    direction's winner.
+    The two means of layers that agree best (Chen et al. 2020) are the gold for the selections of the other direction;
+    single heads may agree on something else than words.
     """
     there, back = (
         {selection: [pair.links(selection) for pair in pairs] for name, selection in _ways(pairs) if "head" not in name}
         for pairs in (forward, backward)
     )
     turned = {selection: [Gold.of(flipped(line)) for line in lines] for selection, lines in back.items()}
-    best = min(
-        ((one, other) for one in there for other in turned),
-        key=lambda pair: error_rate(there[pair[0]], turned[pair[1]]),
-    )
-    as_gold = [Gold.of(flipped(line)) for line in there[best[0]]]
-    return choose(forward, turned[best[1]]), choose(backward, as_gold)
+    one, other = min(product(there, turned), key=lambda pair: error_rate(there[pair[0]], turned[pair[1]]))
+    return choose(forward, turned[other]), choose(backward, [Gold.of(flipped(line)) for line in there[one]])
 
 
 def _ways(pairs: Sequence[Aligned]) -> Iterator[tuple[str, HeadSelection]]:
@@ -188,7 +165,7 @@ def _error_rate(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.asarray(1 - np.divide(sure + possible, size, out=np.ones_like(size), where=size > 0))
 
 
-def _resampled(counts: Counts, samples: int, seed: int) -> Counts:
+def _resampled(counts: Counts, samples: int = SAMPLES, seed: int = SEED) -> Counts:
     """The counts of so many corpora, whose sentences are drawn with replacement."""
     drawn = np.random.default_rng(seed).integers(len(counts), size=(samples, len(counts)))
     return np.asarray(counts[drawn].sum(axis=1))

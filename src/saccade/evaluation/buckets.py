@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -94,22 +95,19 @@ def ending(text: str) -> str:
 
 def has_number(text: str) -> bool:
     """A digit of any script, or 〇一二三… of two or more together."""
-    return any(character.isdecimal() for character in text) or bool(
-        re.search("[〇零一二三四五六七八九十百千万亿]{2}", text)
-    )
+    return bool(re.search(r"\d|[〇零一二三四五六七八九十百千万亿]{2}", text))
 
 
 def has_name(text: str) -> bool:
     """A word with a capital that does not begin a sentence, nor is the English I; in German that is every noun."""
-    return any(re.split("['’]", word)[0] != "I" and word != word.lower() for word in _inner_words(text))
+    sentences = re.split(f"[{re.escape(_QUESTION + _EXCLAMATION + _STATEMENT)}]+", text)
+    inner = (word for sentence in sentences for word in words(sentence)[1:])
+    return any(re.split("['’]", word)[0] != "I" and word != word.lower() for word in inner)
 
 
 def frequencies(lines: Iterable[str]) -> Counter[str]:
     """How often each word stands in a text, case aside."""
-    counted: Counter[str] = Counter()
-    for line in lines:
-        counted.update(words(line.casefold()))
-    return counted
+    return Counter(word for line in lines for word in words(line.casefold()))
 
 
 def scored(name: str, text: str, labels: Labels, comparison: Comparison) -> Grouping:
@@ -133,22 +131,9 @@ def _by_number(numbers: Sequence[int], begins: Sequence[int]) -> Labels:
         before = sum(kept[-1] <= number < begin for number in numbers)
         if before >= FEWEST and sum(number >= begin for number in numbers) >= FEWEST:
             kept.append(begin)
-    found = []
-    for begin, end in zip(kept, [*kept[1:], None], strict=True):
-        rows = [row for row, number in enumerate(numbers) if begin <= number and (end is None or number < end)]
-        if rows:
-            found.append((_range(begin, end, max(numbers)), rows))
-    return found
-
-
-def _range(begin: int, end: int | None, largest: int) -> str:
-    last = largest if end is None else end - 1
-    if begin == last:
-        return f"{begin:,}"
-    return f"{begin:,}+" if end is None else f"{begin:,}–{last:,}"
-
-
-def _inner_words(text: str) -> Iterator[str]:
-    """All words but the first of each sentence."""
-    for part in re.split(f"[{re.escape(_QUESTION + _EXCLAMATION + _STATEMENT)}]+", text):
-        yield from words(part)[1:]
+    labels = []
+    for begin, end in pairwise([*kept, max(numbers) + 1]):
+        if rows := [row for row, number in enumerate(numbers) if begin <= number < end]:
+            rest = "+" if begin == kept[-1] else f"–{end - 1:,}"
+            labels.append((f"{begin:,}{'' if begin == end - 1 else rest}", rows))
+    return labels

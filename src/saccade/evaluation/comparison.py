@@ -2,24 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from saccade.evaluation import significance
 from saccade.evaluation.scores import CorpusScore, check, metrics, warn_of_tokenized
-from saccade.evaluation.significance import (
-    SAMPLES,
-    Counts,
-    Test,
-    bootstrap_p,
-    chosen_seed,
-    counted,
-    interval,
-    randomization_p,
-    resampled,
-    score,
-)
-
-if TYPE_CHECKING:
-    from sacrebleu.metrics.base import Metric
+from saccade.evaluation.significance import SAMPLES, Counts, Test, chosen_seed, counted, interval, resampled, score
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,26 +47,23 @@ def compare(
     for metric_name, metric in metrics(language).items():
         for name, translations in systems.items():
             counts[name][metric_name] = counted(metric, translations, references)
-        signature = _signature(metric, test, resamples, samples, word)
+        signature = metric.get_signature()
+        signature.update("bs", resamples)
+        if test == "randomization":
+            signature.update("ar", samples)
+        signature.update("seed", word)
         values = {name: score(metric, counts[name][metric_name]) for name in systems}
         draws = {name: resampled(metric, counts[name][metric_name], samples=resamples, seed=drawn) for name in systems}
         first = next(iter(systems))
         for name in systems:
             p_value = None
             if name != first and test == "bootstrap":
-                p_value = bootstrap_p(draws[first], draws[name], values[name] - values[first])
+                p_value = significance.bootstrap_p(draws[first], draws[name], values[name] - values[first])
             elif name != first:
                 both = (counts[each][metric_name] for each in (first, name))
-                p_value = randomization_p(metric, *both, samples=samples, seed=drawn)
-            found[name].append(CorpusScore(metric_name, values[name], signature, interval(draws[name]), p_value))
+                p_value = significance.randomization_p(metric, *both, samples=samples, seed=drawn)
+            found[name].append(
+                CorpusScore(metric_name, values[name], signature.format(), interval(draws[name]), p_value)
+            )
     scores = {name: tuple(each) for name, each in found.items()}
     return Comparison(language, drawn, resamples, scores, counts)
-
-
-def _signature(metric: "Metric", test: Test, resamples: int, samples: int, seed: str) -> str:
-    signature = metric.get_signature()
-    signature.update("bs", resamples)
-    if test == "randomization":
-        signature.update("ar", samples)
-    signature.update("seed", seed)
-    return signature.format()

@@ -93,17 +93,24 @@ def report(
         sentences = describe(
             handed_in.translations, references, sources, counts, language=comparison.language, gazes=handed_in.gazes
         )
-        counted = oddities(sentences, counts)
-        systems.append(
-            System(name, comparison.scores[name], counted, tuple(sentences), handed_in.facts, handed_in.remark)
-        )
+        found = oddities(sentences, counts), tuple(sentences)
+        systems.append(System(name, comparison.scores[name], *found, handed_in.facts, handed_in.remark))
+    looked_at, texts = ("reference", references[0]) if sources is None else ("source", sources)
+    counted_in = "reference" if frequencies is None else "training"
+    by_frequency = buckets.by_frequency(
+        references[0], buckets.frequencies(references[0]) if frequencies is None else frequencies
+    )
     return Report(
         comparison.language,
         comparison.samples,
         tuple(systems),
         tuple(tuple(lines) for lines in references),
         None if sources is None else tuple(sources),
-        _groupings(comparison, references[0], sources, frequencies),
+        (
+            buckets.scored("length", looked_at, buckets.by_length(texts), comparison),
+            buckets.scored("frequency", counted_in, by_frequency, comparison),
+            buckets.scored("kind", looked_at, buckets.by_kind(texts), comparison),
+        ),
     )
 
 
@@ -115,22 +122,6 @@ def score_json(score: CorpusScore) -> dict[str, Any]:
     if score.p_value is not None:
         found["p_value"] = score.p_value
     return found
-
-
-def _groupings(
-    comparison: Comparison,
-    references: Sequence[str],
-    sources: Sequence[str] | None,
-    frequencies: Mapping[str, int] | None,
-) -> tuple[Grouping, ...]:
-    looked_at, texts = ("reference", references) if sources is None else ("source", sources)
-    counted = frequencies if frequencies is not None else buckets.frequencies(references)
-    counted_in = "training" if frequencies is not None else "reference"
-    return (
-        buckets.scored("length", looked_at, buckets.by_length(texts), comparison),
-        buckets.scored("frequency", counted_in, buckets.by_frequency(references, counted), comparison),
-        buckets.scored("kind", looked_at, buckets.by_kind(texts), comparison),
-    )
 
 
 def _grouping_json(grouping: Grouping) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Minimum Bayes risk: of several translations, the one that is most like all of them (Kumar & Byrne 2004).
 
-The likeliest translation is often an odd one. If any of the candidates r might be the right one, with probability p(r),
-the one of least risk is that with the highest expected utility, u(h) = Σ p(r) · utility(h, r), itself among the r.
+Its expected utility u(h) = Σ p(r) · utility(h, r) is the highest, as any of the candidates r might be the right one.
 """
 
 from collections import Counter

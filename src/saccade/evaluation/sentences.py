@@ -4,6 +4,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from saccade.evaluation.attention import Gaze
 from saccade.evaluation.scores import is_unspaced, metrics
@@ -112,12 +113,8 @@ def oddities(sentences: Sequence[Sentence], counts: Mapping[str, Counts]) -> Odd
         repeating=sum(each.repetition > 0 for each in sentences),
         short=sum(ratio < 0.5 for ratio in ratios),
         long=sum(ratio > 2 for ratio in ratios),
-        gaze=_mean(gazes) if gazes else None,
+        gaze=Gaze(fmean(gaze.entropy for gaze in gazes), fmean(gaze.uncovered for gaze in gazes)) if gazes else None,
     )
-
-
-def _mean(gazes: Sequence[Gaze]) -> Gaze:
-    return Gaze(sum(each.entropy for each in gazes) / len(gazes), sum(each.uncovered for each in gazes) / len(gazes))
 
 
 def _ngrams(text: str, size: int) -> Counter[tuple[str, ...]]:

@@ -1,8 +1,4 @@
-"""How sure a score is, and a difference of scores: sacreBLEU's bootstrap and randomization, number for number.
-
-sacreBLEU counts every sentence anew for each test. Here a sentence is counted once, and the counts serve intervals,
-tests, buckets and sentence scores. The draws, the sums and their order are sacreBLEU's, so the figures are, too.
-"""
+"""sacreBLEU's bootstrap and randomization, number for number, but every sentence is counted once for all tests."""
 
 import os
 import secrets

@@ -1,8 +1,4 @@
-"""A Transformer as CTranslate2 reads it, made with numpy alone.
-
-CTranslate2's own writer (`ctranslate2.specs`) loads torch wherever it is installed, which takes seconds, and stands
-outside its promise of stability; the file itself is versioned, and every later CTranslate2 reads it.
-"""
+"""A Transformer as CTranslate2 reads it, made with numpy: its own writer loads torch, and may change at any time."""
 
 import json
 import math

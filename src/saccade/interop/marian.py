@@ -1,7 +1,6 @@
 """Hugging Face's layout of Marian models (OPUS-MT and others), in and out, with numpy alone.
 
-Marian's Transformer is ours in all but the names: post-norm, embeddings scaled by √d, sines before cosines. What
-differs is the vocabulary: specials have any ids there, and decoding begins with `<pad>`, where ours begins with `<s>`.
+Names differ from ours, and the vocabulary: specials have any ids, and decoding begins with `<pad>`, not with `<s>`.
 """
 
 import json
@@ -20,7 +19,7 @@ from saccade.errors import ModelError
 from saccade.files import draft_directory
 from saccade.interop import marian_files as files
 from saccade.interop.marian_files import Marian
-from saccade.interop.marian_vocabulary import MARK, SPM, Order, Specials, order, tokenizers
+from saccade.interop.marian_vocabulary import MARK, SPM, Order, order, tokenizers
 from saccade.models.settings import TransformerSettings
 from saccade.search.settings import SearchSettings
 from saccade.text.formats.opening import check_new
@@ -76,15 +75,15 @@ def export(directory: ModelDirectory, output: Path) -> None:
 
 def _orders(given: Marian) -> tuple[Order, Order]:
     """Of the source's ids, and of the target's."""
-    config, specials = given.config, Specials.of(given.words)
+    config, words = given.config, given.words
     (num_source, num_target), start = files.num_tokens(config), config["decoder_start_token_id"]
     origin = str(given.path / files.VOCABULARY)
     if given.target_ids is None:
-        source = target = order(given.source_ids, num_target, specials, start, origin=origin)
+        source = target = order(given.source_ids, num_target, words, start, origin=origin)
     else:
-        source = order(given.source_ids, num_source, specials, None, origin=origin)
+        source = order(given.source_ids, num_source, words, None, origin=origin)
         origin = str(given.path / files.TARGET_VOCABULARY)
-        target = order(given.target_ids, num_target, specials, start, origin=origin)
+        target = order(given.target_ids, num_target, words, start, origin=origin)
     for name, place in (("pad_token_id", PAD), ("eos_token_id", EOS)):
         if config.get(name) not in (None, target.rows[place]):
             raise ModelError(

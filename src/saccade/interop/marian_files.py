@@ -210,12 +210,8 @@ def _shapes(config: Mapping[str, Any], tables: Tables) -> dict[str, tuple[int, .
         shape = (d,) if part.endswith("norm") else weights.get(part, (d, d))
         shapes[name] = shape if what == "weight" else shape[:1]
     num_source, num_target = num_tokens(config)
-    return shapes | {
-        BIAS: (1, num_target),
-        tables.source: (num_source, d),
-        tables.target: (num_target, d),
-        tables.output: (num_target, d),
-    }
+    embeddings = {tables.source: (num_source, d), tables.target: (num_target, d), tables.output: (num_target, d)}
+    return shapes | embeddings | {BIAS: (1, num_target)}
 
 
 def num_tokens(config: Mapping[str, Any]) -> tuple[int, int]:

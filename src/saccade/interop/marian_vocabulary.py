@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from saccade.errors import ModelError
-from saccade.text.tokenizer import BOS, SPECIALS, Tokenizer, Tokenizers
+from saccade.text.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizer, Tokenizers
 from saccade.text.vocabulary import Vocabulary
 
 SPM = ("source.spm", "target.spm")
@@ -27,29 +27,15 @@ class Order:
         return self.rows.count(self.rows[BOS]) > 1
 
 
-@dataclass(frozen=True, slots=True)
-class Specials:
-    """What a Marian tokenizer calls them."""
-
-    pad: str = "<pad>"
-    unk: str = "<unk>"
-    eos: str = "</s>"
-
-    @classmethod
-    def of(cls, words: Mapping[str, Any]) -> "Specials":
-        """As tokenizer_config.json says, as plain words or as tables of their properties."""
-        given = {name: words.get(f"{name}_token") for name in ("pad", "unk", "eos")}
-        plain = {name: word["content"] if isinstance(word, dict) else word for name, word in given.items()}
-        return cls(**{name: word for name, word in plain.items() if word is not None})
-
-
-def order(ids: Mapping[str, Any], size: int, specials: Specials, start: int | None, *, origin: str) -> Order:
-    """Our specials first, then all other rows as they come.
+def order(ids: Mapping[str, Any], size: int, words: Mapping[str, Any], start: int | None, *, origin: str) -> Order:
+    """Our specials first, then all other rows as they come; `words` is tokenizer_config.json, which names specials.
 
     `size` is the number of rows; one without a piece is named by its number. `start` is the row that decoding begins
     with; the source side has none, and `<s>` is called there whatever was called so, or padding.
     """
-    problems = [f"{word!r} is missing" for word in (specials.pad, specials.unk, specials.eos) if word not in ids]
+    named = (words.get(f"{name}_token") or SPECIALS[id] for name, id in (("pad", PAD), ("unk", UNK), ("eos", EOS)))
+    pad, unk, eos = (word["content"] if isinstance(word, dict) else word for word in named)
+    problems = [f"{word!r} is missing" for word in (pad, unk, eos) if word not in ids]
     wrong = [word for word, id in ids.items() if type(id) is not int or not 0 <= id < size]
     problems += [f"the id of {word!r} is {ids[word]!r}" for word in wrong[:3]]
     if not wrong and len(set(ids.values())) < len(ids):
@@ -59,11 +45,11 @@ def order(ids: Mapping[str, Any], size: int, specials: Specials, start: int | No
             f"{origin} must give every piece an id of its own, from 0 to {size - 1}, the specials among them, but "
             f"{'; '.join(problems)}. It does not belong to this model, or was damaged: download it again."
         )
-    begin = ids.get(SPECIALS[BOS], ids[specials.pad]) if start is None else start
-    first = [ids[specials.pad], ids[specials.unk], begin, ids[specials.eos]]
-    named = {id: piece for piece, id in ids.items() if piece not in SPECIALS}
+    begin = ids.get(SPECIALS[BOS], ids[pad]) if start is None else start
+    first = [ids[pad], ids[unk], begin, ids[eos]]
+    pieces = {id: piece for piece, id in ids.items() if piece not in SPECIALS}
     others = [row for row in range(size) if row not in first]
-    return Order((*SPECIALS, *(named.get(row, f"<row {row}>") for row in others)), (*first, *others))
+    return Order((*SPECIALS, *(pieces.get(row, f"<row {row}>") for row in others)), (*first, *others))
 
 
 def tokenizers(path: Path, words: Mapping[str, Any], source: Order, target: Order) -> Tokenizers:

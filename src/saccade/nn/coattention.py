@@ -17,9 +17,9 @@ from saccade.nn.normalise import masked_softmax
 from saccade.nn.scores import Additive
 
 Image = Float[Tensor, "batch regions d_image"]
-ImageMask = Bool[Tensor, "batch regions"]
+ImageMask = Bool[Tensor, "batch regions"] | None
 Question = Float[Tensor, "batch words d_question"]
-QuestionMask = Bool[Tensor, "batch words"]
+QuestionMask = Bool[Tensor, "batch words"] | None
 
 
 class CoAttended(NamedTuple):
@@ -45,11 +45,7 @@ class ParallelCoAttention(nn.Module):
         init_xavier(self.affinity, self.of_image, self.of_question)
 
     def forward(
-        self,
-        image: Image,
-        question: Question,
-        image_mask: ImageMask | None = None,
-        question_mask: QuestionMask | None = None,
+        self, image: Image, question: Question, image_mask: ImageMask = None, question_mask: QuestionMask = None
     ) -> CoAttended:
         """What is read on either side, each led by the other."""
         affinity = (question @ self.affinity(image).mT).tanh()
@@ -76,11 +72,7 @@ class AlternatingCoAttention(nn.Module):
         self.question = Attention(Additive(d_image, d_question, d_hidden), kind="cross")
 
     def forward(
-        self,
-        image: Image,
-        question: Question,
-        image_mask: ImageMask | None = None,
-        question_mask: QuestionMask | None = None,
+        self, image: Image, question: Question, image_mask: ImageMask = None, question_mask: QuestionMask = None
     ) -> CoAttended:
         """What the second pass reads in the image, and the third in the question."""
         summary = self.first(question, question_mask)

@@ -4,7 +4,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from saccade.nn.attention import Attended, Memory
 from saccade.nn.capture import AttentionModule, active_capture
 from saccade.nn.normalise import masked_softmax
 
@@ -28,24 +27,11 @@ class MapAttention(AttentionModule):
         self, features: Float[Tensor, "batch channels grid_rows grid_columns"]
     ) -> Float[Tensor, "batch channels grid_rows grid_columns"]:
         """The map, and what each of its places reads of the others."""
-        query, memory = self._flat(self.queries(features)), self._memory(features)
-        attended = self.attend(query, memory)
+        maps = (self.queries(features), self.keys(features), self.values(features))
+        queries, keys, values = (places.flatten(2).mT[:, None] for places in maps)  # places in a row, in one head
+        weights = masked_softmax(queries @ keys.mT, None)
         if captured := active_capture():
-            captured.record(self, attended.weights)
-        read = attended.context[:, 0].mT.reshape(features.shape)
+            captured.record(self, weights)
+        read = (weights @ values)[:, 0].mT.reshape(features.shape)
         mixed: Tensor = features + self.gamma * self.output(read)
         return mixed
-
-    @staticmethod
-    def attend(query: Float[Tensor, "batch heads query d_key"], memory: Memory) -> Attended:
-        """Each place's mixture of all, one operation a line."""
-        weights = masked_softmax(query @ memory.keys.mT, None)
-        return Attended(weights @ memory.values, weights)
-
-    def _memory(self, features: Tensor) -> Memory:
-        return Memory(self._flat(self.keys(features)), self._flat(self.values(features)))
-
-    @staticmethod
-    def _flat(features: Tensor) -> Tensor:
-        """Places in a row, in one head."""
-        return features.flatten(2).mT[:, None]

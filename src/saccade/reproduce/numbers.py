@@ -14,28 +14,19 @@ from saccade.trace.alignment import Link
 from saccade.trace.pharaoh import Gold
 
 LAST, NUM_HELD_OUT = 999_999, 500
-UNITS = dict(
-    zip(
-        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine"),
-        ("ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun"),
-        strict=True,
-    )
-)
-ALONE = {"ten": "zehn", "eleven": "elf", "twelve": "zwölf"}
-TEENS = dict(
-    zip(
-        ("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-        ("drei", "vier", "fünf", "sech", "sieb", "acht", "neun"),
-        strict=True,
-    )
-)
+
+
+def _pair(english: str, german: str) -> dict[str, str]:
+    return dict(zip(english.split(), german.split(), strict=True))
+
+
+UNITS = _pair("one two three four five six seven eight nine", "ein zwei drei vier fünf sechs sieben acht neun")
+ALONE = _pair("ten eleven twelve", "zehn elf zwölf")
+TEENS = _pair("thirteen fourteen fifteen sixteen seventeen eighteen nineteen", "drei vier fünf sech sieb acht neun")
 """What comes before zehn."""
-TENS = dict(
-    zip(
-        ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"),
-        ("zwanzig", "dreißig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig"),
-        strict=True,
-    )
+TENS = _pair(
+    "twenty thirty forty fifty sixty seventy eighty ninety",
+    "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
 )
 SIZES = {"thousand": "tausend", "hundred": "hundert"}
 _PAIRS = UNITS | ALONE | TEENS | TENS | SIZES

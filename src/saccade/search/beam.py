@@ -5,19 +5,64 @@ Prefixes are ranked by their plain log-probability; only what has ended is made 
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
-from saccade.protocol import Memory, State
+from saccade.protocol import LogProbs, Memory, State
 from saccade.search.blocks import top_by_blocks
-from saccade.search.history import End, History
+from saccade.search.constraints import Constraints
 from saccade.search.hypothesis import Hypothesis, score
 from saccade.search.problem import SearchProblem
 from saccade.search.settings import SearchSettings
+
+
+class End(NamedTuple):
+    """Where a hypothesis ended. Its tokens are read from the history only if it is returned."""
+
+    step: int
+    rank: int  # its place among the candidates of that step
+    parent: int  # the row of that step which it continues, with the token
+    token: int
+    log_prob: float
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Back-pointers, so that no token is copied while a beam is reordered; item n of each list belongs to step n."""
+
+    parents: list[list[int]] = field(default_factory=list)  # the row of step n that each row of step n + 1 continues
+    tokens: list[list[int]] = field(default_factory=list)  # the token by which it does
+
+    def add(self, parents: list[int], tokens: list[int]) -> None:
+        """Note how the rows of the next step grew from those of this one."""
+        self.parents.append(parents)
+        self.tokens.append(tokens)
+
+    def path(self, end: End) -> list[int]:
+        """The tokens of a hypothesis."""
+        return [*self.prefix(end.parent, end.step), end.token]
+
+    def prefix(self, row: int, length: int) -> list[int]:
+        """What a row has written before the step of this number."""
+        tokens = []
+        for step in reversed(range(length)):
+            tokens.append(self.tokens[step][row])
+            row = self.parents[step][row]
+        return tokens[::-1]
+
+    def best(self, ends: list[End], eos: int, settings: SearchSettings, constraints: Constraints) -> list[Hypothesis]:
+        """The `n_best` of these hypotheses by score; among equals the one that ended first."""
+        # Those that have more of the required phrases come before all others.
+        ranked = sorted(ends, key=lambda end: -score(end.log_prob, end.step + 1, settings))
+        if constraints.required:
+            ranked.sort(key=lambda end: len(constraints.unmet(self.path(end))))
+        paths = [(end, self.path(end)) for end in ranked[: settings.n_best]]
+        return [Hypothesis.of(path, end.log_prob, eos, settings, constraints.unmet(path)) for end, path in paths]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +71,20 @@ class Beam:
 
     sentences: Int[Tensor, " batch"]
     limits: Int[Tensor, " batch"]
-    last: Int[Tensor, "batch width"]
-    """One prefix a sentence before the first step, since all would be alike; then as many as the beam."""
-    log_probs: Float[Tensor, "batch width"]
-    """-inf for the places that a sentence has no prefix for."""
+    last: Int[Tensor, "batch width"]  # one prefix a sentence before the first step; then as many as the beam
+    log_probs: Float[Tensor, "batch width"]  # -inf for the places that a sentence has no prefix for
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """The likeliest prefixes that are one token longer, best first."""
 
-    parents: Int[Tensor, "batch candidates"]
-    """The row that each one continues."""
+    parents: Int[Tensor, "batch candidates"]  # the row that each one continues
     tokens: Int[Tensor, "batch candidates"]
     log_probs: Float[Tensor, "batch candidates"]
 
 
-Rank = Callable[[Beam, Float[Tensor, "rows vocab"], History], Candidates]
+Rank = Callable[[Beam, LogProbs, History], Candidates]
 """From the model's log-probabilities and the prefixes so far, the candidates, best placed first."""
 
 
@@ -56,8 +98,11 @@ def beam_search(
     """
     assert bool((problem.limits > 0).all()), "a hypothesis has at least an end"
     model, eos, device = problem.model, problem.eos, problem.device
-    rank = rank or likeliest(problem.banned_ids, settings.beam)
-    beam = _first(problem.limits.cpu(), problem.bos)
+    banned, count = problem.banned_ids, 2 * settings.beam
+    rank = rank or (lambda beam, log_probs, _: rank_likeliest(beam, log_probs, count, banned))
+    batch = len(problem)
+    starts = torch.full((batch, 1), problem.bos), torch.zeros(batch, 1)
+    beam = Beam(torch.arange(batch), problem.limits.cpu(), *starts)
     ends: list[list[End]] = [[] for _ in range(len(problem))]
     history = History()
     done = exact(problem, settings, history) if settings.stopping == "exact" else like_ctranslate2(settings)
@@ -84,23 +129,9 @@ def beam_search(
     return [history.best(ended, eos, settings, problem.constraints_of(at)) for at, ended in enumerate(ends)]
 
 
-def _first(limits: Int[Tensor, " batch"], bos: int) -> Beam:
-    batch = len(limits)
-    return Beam(torch.arange(batch), limits, torch.full((batch, 1), bos), torch.zeros(batch, 1))
-
-
-def likeliest(banned: Int[Tensor, " banned"], width: int) -> Rank:
-    """Twice as many as the beam is wide."""
-    return lambda beam, log_probs, _: rank_likeliest(beam, log_probs, 2 * width, banned)
-
-
-def rank_likeliest(
-    beam: Beam, log_probs: Float[Tensor, "rows vocab"], count: int, banned: Int[Tensor, " banned"]
-) -> Candidates:
-    """The likeliest continuations of each sentence, on the CPU; -inf where there are fewer than `count`.
-
-    The best of every row are found first, so that nothing as large as `log_probs` is copied or added up.
-    """
+def rank_likeliest(beam: Beam, log_probs: LogProbs, count: int, banned: Int[Tensor, " banned"]) -> Candidates:
+    """The likeliest continuations of each sentence, on the CPU; -inf where there are fewer than `count`."""
+    # The best of every row are found first, so that nothing as large as `log_probs` is copied or added up.
     batch, width = beam.last.shape
     if quick := top_by_blocks(beam.log_probs.to(log_probs), log_probs, count, banned):
         return Candidates(quick.rows.cpu(), quick.tokens.cpu(), quick.sums.cpu())
@@ -139,14 +170,9 @@ def _register(
     """Note where hypotheses end in this step; only candidates that rank within the beam may."""
     exists = candidates.log_probs[:, : ended.shape[1]] != -torch.inf
     row, rank = (ended & exists).nonzero(as_tuple=True)
-    for sentence, *end in zip(
-        beam.sentences[row].tolist(),
-        rank.tolist(),
-        candidates.parents[row, rank].tolist(),
-        candidates.tokens[row, rank].tolist(),
-        candidates.log_probs[row, rank].tolist(),
-        strict=True,
-    ):
+    columns = [beam.sentences[row], rank]
+    columns += [values[row, rank] for values in (candidates.parents, candidates.tokens, candidates.log_probs)]
+    for sentence, *end in zip(*(column.tolist() for column in columns), strict=True):
         ends[sentence].append(End(step, *end))
 
 
@@ -183,11 +209,9 @@ def like_ctranslate2(settings: SearchSettings) -> Done:
 
 
 def exact(problem: SearchProblem[Memory, State], settings: SearchSettings, history: History) -> Done:
-    """Whatever its prefixes become, they cannot overtake the last of the `n_best` any more.
-
-    A prefix loses log-probability with every token, and for a given log-probability the score rises or falls all the
-    way with the length: so it ends no better than with all it has now, after the next token or at its limit.
-    """
+    """Whatever its prefixes become, they cannot overtake the last of the `n_best` any more."""
+    # A prefix loses log-probability with every token, and for a given log-probability the score rises or falls all the
+    # way with the length: so it ends no better than with all it has now, after the next token or at its limit.
 
     def worth(sentence: int, end: End) -> float:
         constraints = problem.constraints_of(sentence)

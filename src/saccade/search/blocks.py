@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from saccade.protocol import LogProbs
+
 BLOCK = 64
 WORTH = 16  # as many blocks as this to begin with; sorting fewer tokens costs less
 
@@ -19,16 +21,11 @@ class Top(NamedTuple):
 
 
 def top_by_blocks(
-    prefixes: Float[Tensor, "batch width"],
-    log_probs: Float[Tensor, "rows vocab"],
-    count: int,
-    banned: Int[Tensor, " banned"],
+    prefixes: Float[Tensor, "batch width"], log_probs: LogProbs, count: int, banned: Int[Tensor, " banned"]
 ) -> Top | None:
-    """The `count` likeliest continuations of each sentence; None where equals would have to be told apart.
-
-    Each of them stands in one of the `count` blocks of the vocabulary with the greatest maxima, and maxima are found
-    in one quick pass. That counts for whatever is not banned, so a few more blocks are looked into.
-    """
+    """The `count` likeliest continuations of each sentence; None where equals would have to be told apart."""
+    # Each of them stands in one of the `count` blocks of the vocabulary with the greatest maxima, and maxima are found
+    # in one quick pass. That counts for whatever is not banned, so a few more blocks are looked into.
     (batch, width), vocab = prefixes.shape, log_probs.shape[1]
     maxima = _maxima(log_probs)
     num_blocks = maxima.shape[1]
@@ -50,7 +47,7 @@ def top_by_blocks(
     return Top(top[:, :count], row.gather(1, index // BLOCK), token.flatten(1).gather(1, index))
 
 
-def likeliest_token(log_probs: Float[Tensor, "rows vocab"], banned: Int[Tensor, " banned"]) -> Int[Tensor, " rows"]:
+def likeliest_token(log_probs: LogProbs, banned: Int[Tensor, " banned"]) -> Int[Tensor, " rows"]:
     """The likeliest of each row that is not banned, the lower one among equals: `max`, in a tenth of its time."""
     vocab = log_probs.shape[1]
     start = _maxima(log_probs).max(dim=1, keepdim=True).indices * BLOCK
@@ -61,7 +58,7 @@ def likeliest_token(log_probs: Float[Tensor, "rows vocab"], banned: Int[Tensor, 
     return token
 
 
-def _maxima(log_probs: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows blocks"]:
+def _maxima(log_probs: LogProbs) -> Float[Tensor, "rows blocks"]:
     """Of each block of the vocabulary; the last may be shorter."""
     vocab = log_probs.shape[1]
     whole = vocab - vocab % BLOCK

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from saccade.errors import ModelError
+from saccade.search.settings import SearchSettings
+
 Phrase = tuple[int, ...]
 
 
@@ -32,6 +35,15 @@ class Constraints:
 
 FREE = Constraints()
 """A translation may be anything."""
+
+
+def need_beam(settings: SearchSettings) -> None:
+    """Refuse a search that cannot be asked for required phrases."""
+    if settings.method not in ("beam", "alternatives"):
+        raise ModelError(
+            f'Required phrases and glossaries need method = "beam" or "alternatives", not "{settings.method}", which '
+            'keeps no place for them. Leave them out, or use method = "beam".'
+        )
 
 
 def contains(ids: Sequence[int], phrase: Phrase) -> bool:

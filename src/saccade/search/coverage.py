@@ -26,8 +26,7 @@ def by_coverage(
     hypotheses: Sequence[Hypothesis], weights: Sequence[NDArray[Any]], settings: SearchSettings
 ) -> list[Hypothesis]:
     """The `n_best` of these hypotheses when what they left out counts as well."""
-    scored = [
-        replace(each, score=each.score + settings.coverage_penalty * coverage(attended))
-        for each, attended in zip(hypotheses, weights, strict=True)
-    ]
-    return sorted(scored, key=lambda each: (len(each.unmet), -each.score))[: settings.n_best]
+    penalties = [settings.coverage_penalty * coverage(attended) for attended in weights]
+    pairs = zip(hypotheses, penalties, strict=True)
+    scored = [replace(hypothesis, score=hypothesis.score + penalty) for hypothesis, penalty in pairs]
+    return sorted(scored, key=lambda hypothesis: (len(hypothesis.unmet), -hypothesis.score))[: settings.n_best]

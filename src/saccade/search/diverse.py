@@ -8,43 +8,31 @@ from dataclasses import replace
 from itertools import zip_longest
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from saccade.protocol import Memory, State
-from saccade.search.beam import Beam, Candidates, Rank, beam_search, rank_likeliest
-from saccade.search.history import History
+from saccade.protocol import LogProbs, Memory, State
+from saccade.search.beam import Beam, Candidates, History, Rank, beam_search, rank_likeliest
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.problem import SearchProblem
 from saccade.search.settings import SearchSettings
 
 
 def diverse_search(problem: SearchProblem[Memory, State], settings: SearchSettings) -> list[list[Hypothesis]]:
-    """Return each sentence's hypotheses, best first: as far as they go, as many of each group.
-
-    To a beam, every group is a sentence of its own; only the ranking sees more than one.
-    """
+    """Return each sentence's hypotheses, best first: as far as they go, as many of each group."""
+    # To a beam, every group is a sentence of its own; only the ranking sees more than one.
     groups = settings.groups or settings.beam
     width = settings.beam // groups
-    hypotheses = beam_search(
-        problem.repeat(groups),
-        replace(settings, beam=width, n_best=width, groups=1),
-        rank_against_groups(problem, groups, width, settings.diversity),
-    )
-    return [
-        _select_from_groups(hypotheses[start : start + groups], settings.n_best)
-        for start in range(0, len(hypotheses), groups)
-    ]
+    rank = rank_against_groups(problem, groups, width, settings.diversity)
+    hypotheses = beam_search(problem.repeat(groups), replace(settings, beam=width, n_best=width, groups=1), rank)
+    of_sentences = (hypotheses[start : start + groups] for start in range(0, len(hypotheses), groups))
+    return [_select_from_groups(of_groups, settings.n_best) for of_groups in of_sentences]
 
 
 def rank_against_groups(problem: SearchProblem[Memory, State], groups: int, width: int, diversity: float) -> Rank:
-    """Rank group after group; a token loses for every place that the groups before have just given it.
-
-    What is lost counts in this step only, and only for the order: log-probabilities stay the model's own.
-    """
+    """Rank group after group; a token loses for every place that the groups before have just given it."""
+    # What is lost counts in this step only, and only for the order: log-probabilities stay the model's own.
     banned, device = problem.banned_ids, problem.device
 
-    def rank(beam: Beam, log_probs: Float[Tensor, "rows vocab"], _: History) -> Candidates:
+    def rank(beam: Beam, log_probs: LogProbs, _: History) -> Candidates:
         batch, live = beam.last.shape
         sentences = beam.sentences // groups
         taken = log_probs.new_zeros(int(sentences.max()) + 1, log_probs.shape[1])

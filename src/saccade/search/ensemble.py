@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from saccade.protocol import Decodes
+from saccade.protocol import Decodes, LogProbs
 
 Each = tuple[Any, ...]
 """Something of each member, in their order: its memory, or its state."""
@@ -25,7 +25,7 @@ class Ensemble:
         """Of the memories of all members, the states before the first token."""
         return tuple(member.start(own) for member, own in zip(self.members, memory, strict=True))
 
-    def step(self, last: Int[Tensor, " rows"], state: Each) -> tuple[Float[Tensor, "rows vocab"], Each]:
+    def step(self, last: Int[Tensor, " rows"], state: Each) -> tuple[LogProbs, Each]:
         """Every member reads the last token; what may follow is their mean."""
         said = [member.step(last, own) for member, own in zip(self.members, state, strict=True)]
         return log_mean([log_probs for log_probs, _ in said]), tuple(after for _, after in said)

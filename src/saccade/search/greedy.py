@@ -3,16 +3,16 @@
 from collections.abc import Callable, Generator
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
-from saccade.protocol import Memory, State
+from saccade.protocol import LogProbs, Memory, State
 from saccade.search.blocks import likeliest_token
-from saccade.search.hypothesis import Hypothesis, score
+from saccade.search.hypothesis import Hypothesis
 from saccade.search.problem import SearchProblem
 from saccade.search.settings import SearchSettings
 
-Choose = Callable[[Float[Tensor, "rows vocab"], Int[Tensor, " rows"]], Int[Tensor, " rows"]]
+Choose = Callable[[LogProbs, Int[Tensor, " rows"]], Int[Tensor, " rows"]]
 """The next token of every row, from what the model says and the sentences that the rows belong to."""
 
 
@@ -59,7 +59,7 @@ def write(
             ended = (last == eos) | (limits[sentences] == length)
             for row in ended.nonzero().flatten().tolist():
                 sentence = int(sentences[row])
-                hypotheses[sentence] = _hypothesis(written[sentence], float(log_probs[row]), eos, settings)
+                hypotheses[sentence] = Hypothesis.of(written[sentence], float(log_probs[row]), eos, settings)
 
             on = (~ended).nonzero().flatten()
             if len(on) < len(ended):
@@ -78,9 +78,3 @@ def last_of(writing: Generator[dict[int, int], None, list[Hypothesis]]) -> list[
         except StopIteration as end:
             hypotheses: list[Hypothesis] = end.value
             return hypotheses
-
-
-def _hypothesis(tokens: list[int], log_prob: float, eos: int, settings: SearchSettings) -> Hypothesis:
-    finished = tokens[-1] == eos
-    ids = tuple(tokens[:-1] if finished else tokens)
-    return Hypothesis(ids, log_prob, score(log_prob, len(tokens), settings), finished)

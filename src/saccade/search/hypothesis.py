@@ -1,6 +1,7 @@
 """What a search returns, and how hypotheses of different lengths are made comparable."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from saccade.search.constraints import Phrase
@@ -22,11 +23,18 @@ class Hypothesis:
     unmet: tuple[Phrase, ...] = ()
     """The required phrases that it does not have."""
 
+    @classmethod
+    def of(
+        cls, tokens: Sequence[int], log_prob: float, eos: int, settings: SearchSettings, unmet: tuple[Phrase, ...] = ()
+    ) -> "Hypothesis":
+        """Of all tokens that a search wrote, with the end of sentence if it came to that."""
+        finished = tokens[-1] == eos
+        ids = tuple(tokens[:-1] if finished else tokens)
+        return cls(ids, log_prob, score(log_prob, len(tokens), settings), finished, unmet)
+
 
 def score(log_prob: float, length: int, settings: SearchSettings) -> float:
-    """Rank a hypothesis of so many tokens, the end of sentence included.
-
-    `gnmt` is equation 14 of Wu et al. 2016. `length` is CTranslate2's.
-    """
+    """Rank a hypothesis of so many tokens, the end of sentence included."""
+    # `gnmt` is equation 14 of Wu et al. 2016. `length` is CTranslate2's.
     length_or_so = (5 + length) / 6 if settings.penalty == "gnmt" else length
     return log_prob / math.pow(length_or_so, settings.length_penalty)

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
-from saccade.protocol import Decodes, Memory, State
+from saccade.protocol import Decodes, LogProbs, Memory, State
 from saccade.search.constraints import FREE, Constraints
 
 
@@ -20,12 +20,9 @@ class SearchProblem(Generic[Memory, State]):
     memory: Memory
     limits: Int[Tensor, " batch"]
     """The most tokens of each sentence's hypotheses, their end included; on the model's device."""
-    bos: int
-    """The id that every hypothesis begins after."""
-    eos: int
-    """The id that ends a hypothesis."""
-    banned: Sequence[int] = ()
-    """Ids that no hypothesis has."""
+    bos: int  # the id that every hypothesis begins after
+    eos: int  # the id that ends a hypothesis
+    banned: Sequence[int] = ()  # ids that no hypothesis has
     constraints: Sequence[Constraints] = ()
     """Those of each sentence; none at all if every sentence is free."""
     names: Sequence[str] = ()
@@ -82,20 +79,16 @@ class SearchProblem(Generic[Memory, State]):
 
 @dataclass(frozen=True, slots=True)
 class SelectedRows(Generic[Memory, State]):
-    """A model whose first state has other rows than one for each sentence of its memory."""
+    """A model whose first state has these rows instead of one for each sentence of its memory."""
 
     model: Decodes[Memory, State]
     sentences: Int[Tensor, " rows"]
-    """The one that each row writes."""
 
     def start(self, memory: Memory) -> State:
-        """The state of the selected rows."""
         return self.model.pick(self.model.start(memory), self.sentences)
 
-    def step(self, last: Int[Tensor, " rows"], state: State) -> tuple[Float[Tensor, "rows vocab"], State]:
-        """What the model says may follow."""
+    def step(self, last: Int[Tensor, " rows"], state: State) -> tuple[LogProbs, State]:
         return self.model.step(last, state)
 
     def pick(self, state: State, rows: Int[Tensor, " picked"]) -> State:
-        """The state of these rows, in this order."""
         return self.model.pick(state, rows)

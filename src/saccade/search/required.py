@@ -9,25 +9,21 @@ from collections.abc import Sequence
 from itertools import chain, islice, zip_longest
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from saccade.search.beam import Beam, Candidates, Rank, top_stable
+from saccade.protocol import LogProbs
+from saccade.search.beam import Beam, Candidates, History, Rank, top_stable
 from saccade.search.constraints import Constraints, Phrase, contains
-from saccade.search.history import History
 
 Candidate = tuple[float, int, int]
 """A log-probability, the row that is continued, and the token."""
 
 
 def rank_by_progress(constraints: Sequence[Constraints], width: int) -> Rank:
-    """Rank candidates so that whatever has most of its phrases comes first, then the best of what has less, and so on.
+    """Rank candidates: first whatever has most of its phrases, then the best of what has less, and so on."""
+    # The first of these comes closer by a token in every step, unless a rule forbids that. So all phrases are written
+    # if there is room for them: at worst one after the other, at the very beginning.
 
-    The first of these comes closer by a token in every step, unless a rule forbids that. So all phrases are written if
-    there is room for them: at worst one after the other, at the very beginning.
-    """
-
-    def rank(beam: Beam, log_probs: Float[Tensor, "rows vocab"], history: History) -> Candidates:
+    def rank(beam: Beam, log_probs: LogProbs, history: History) -> Candidates:
         live, length = beam.last.shape[1], len(history.tokens)
         best, tokens = (each.tolist() for each in top_stable(log_probs, 2 * width))
         ranked = []
@@ -66,10 +62,9 @@ def _begun(tokens: Sequence[int], phrase: Phrase) -> int:
 
 def _in_turn(banks: dict[int, dict[tuple[int, int], float]]) -> list[Candidate]:
     """The best of each bank, the fullest bank first; then the second of each, and so on."""
-    sorted_banks = [
-        sorted(((log_prob, row, token) for (row, token), log_prob in banks[bank].items()), key=lambda each: -each[0])
-        for bank in sorted(banks, reverse=True)
-    ]
+    fullest_first = (banks[bank].items() for bank in sorted(banks, reverse=True))
+    listed = ([(log_prob, row, token) for (row, token), log_prob in bank] for bank in fullest_first)
+    sorted_banks = [sorted(bank, key=lambda candidate: -candidate[0]) for bank in listed]
     return [candidate for turn in zip_longest(*sorted_banks) for candidate in turn if candidate is not None]
 
 

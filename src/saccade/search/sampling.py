@@ -1,8 +1,4 @@
-"""Sampling: every token is drawn with the probability that the model gives it.
-
-Each draw of a sentence has its own stream of chance, so what is drawn depends on the seed and the sentence alone, and
-not on its company.
-"""
+"""Sampling: tokens are drawn with the model's probabilities, by seed and sentence alone, whatever its company."""
 
 from random import Random
 
@@ -10,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from saccade.protocol import Memory, State
+from saccade.protocol import LogProbs, Memory, State
 from saccade.search.beam import top_stable
 from saccade.search.greedy import Choose, last_of, write
 from saccade.search.hypothesis import Hypothesis
@@ -33,7 +29,7 @@ def sampler(problem: SearchProblem[Memory, State], settings: SearchSettings) -> 
     # Random is seeded by the text itself, alike on every machine and in every version of Python.
     streams = [Random(f"{settings.seed} {place % settings.n_best} {name}") for place, name in enumerate(names)]
 
-    def choose(said: Float[Tensor, "rows vocab"], sentences: Int[Tensor, " rows"]) -> Int[Tensor, " rows"]:
+    def choose(said: LogProbs, sentences: Int[Tensor, " rows"]) -> Int[Tensor, " rows"]:
         probabilities, tokens = nucleus(said.index_fill(1, banned, -torch.inf), settings)
         chance = torch.tensor([streams[at].random() for at in sentences.tolist()], dtype=torch.float64, device=device)
         up_to = probabilities.cumsum(dim=1)
@@ -45,7 +41,7 @@ def sampler(problem: SearchProblem[Memory, State], settings: SearchSettings) -> 
 
 
 def nucleus(
-    log_probs: Float[Tensor, "rows vocab"], settings: SearchSettings
+    log_probs: LogProbs, settings: SearchSettings
 ) -> tuple[Float[Tensor, "rows kept"], Int[Tensor, "rows kept"]]:
     """What is drawn from: tokens and their probabilities at this temperature, those that are left out being 0.
 

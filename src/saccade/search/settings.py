@@ -87,7 +87,16 @@ class SearchSettings(Checked):
             yield f"n_best must be at most beam, which is {self.beam}, not {self.n_best}"
         if self.groups is not None and self.beam % self.groups:
             yield f"groups must be a divisor of beam, {self.beam}, not {self.groups}"
-        yield from self._without_effect()
+        defaults = {field.name: field.default for field in fields(self)}
+        for name, methods in BELONGS_TO.items():
+            if getattr(self, name) != defaults[name] and self.method not in methods:
+                known = " or ".join(f'"{method}"' for method in methods)
+                yield f'{name} goes with method = {known} only, not with "{self.method}"'
+        if self.coverage_penalty and self.stopping == "exact":
+            yield (
+                'coverage_penalty goes with stopping = "ctranslate2" only: it ranks what a search has found, '
+                "and so cannot tell it when to stop"
+            )
 
     def limit(self, source_length: int) -> int:
         """The most tokens that so many source tokens may be translated by, the end of sentence included."""
@@ -102,19 +111,6 @@ class SearchSettings(Checked):
     def returns_any_number(self) -> bool:
         """Whether `n_best` may be larger than `beam`."""
         return self.method in ("alternatives", "sampling")
-
-    def _without_effect(self) -> Iterator[str]:
-        """What is set, but belongs to another search."""
-        defaults = {field.name: field.default for field in fields(self)}
-        for name, methods in BELONGS_TO.items():
-            if getattr(self, name) != defaults[name] and self.method not in methods:
-                known = " or ".join(f'"{method}"' for method in methods)
-                yield f'{name} goes with method = {known} only, not with "{self.method}"'
-        if self.coverage_penalty and self.stopping == "exact":
-            yield (
-                'coverage_penalty goes with stopping = "ctranslate2" only: it ranks what a search has found, '
-                "and so cannot tell it when to stop"
-            )
 
 
 BELONGS_TO = {

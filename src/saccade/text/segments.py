@@ -1,7 +1,6 @@
-"""A text in segments that a model can read, and their translations as one text again.
+"""A text in as few segments as a model can read, and their translations as one text again; nothing is left out.
 
-A text that the model was trained to read stays whole. A longer one is cut into as few segments as fit: between
-sentences if it can be, else between clauses, else between words, else within a word. Nothing is left out.
+It is cut between sentences if it can be, else between clauses, else between words, else within a word.
 """
 
 import re
@@ -104,10 +103,9 @@ class Segmenter:
         if len(parts) == 1:
             return Segmentation((Segment(Part(text, ""), ids),), len(ids))
         num_tokens, encoded = len(ids), self._encoded(code + part.text for part in parts)
-        segments = (
-            Segment(part, ids if is_readable(part.text) else []) for part, ids in zip(parts, encoded, strict=True)
-        )
-        return Segmentation(tuple(segments), num_tokens, PLACES[level] if level or split == "auto" else "")
+        pairs = zip(parts, encoded, strict=True)
+        segments = tuple(Segment(part, ids if is_readable(part.text) else []) for part, ids in pairs)
+        return Segmentation(segments, num_tokens, PLACES[level] if level or split == "auto" else "")
 
     def _cut(self, text: str, level: int, room: int, *, packs: bool = True) -> tuple[list[Part], int]:
         """Parts of at most `room` tokens each, and the number of the finest place where it had to be cut."""
@@ -120,13 +118,9 @@ class Segmenter:
             if count <= room or level == len(PLACES) - 1:
                 short.append((part, count))
                 continue
-            finer, deepest = self._cut(part.text, level + 1, room)
-            *others, last = finer
-            parts += [
-                *self._packed(short, room if packs else 0, blank),
-                *others,
-                Part(last.text, last.space + part.space),
-            ]
+            (*others, last), deepest = self._cut(part.text, level + 1, room)
+            parts += self._packed(short, room if packs else 0, blank)
+            parts += [*others, Part(last.text, last.space + part.space)]
             short, finest = [], max(finest, deepest)
         return parts + self._packed(short, room if packs else 0, blank), finest
 

@@ -1,7 +1,6 @@
-"""Where sentences, clauses and words end, by rules: nothing is learned and nothing is lost.
+"""Where sentences, clauses and words end, by rules; joining all parts gives the text back.
 
-A text is cut into parts with the white space after each, so that joining them all gives the text back. Where a rule is
-in doubt, it does not cut: half a sentence is translated worse than two at once.
+Where a rule is in doubt, it does not cut: half a sentence is translated worse than two at once.
 """
 
 import re
@@ -54,11 +53,8 @@ def sentences(text: str, language: str = "") -> list[Part]:
 
 def clauses(text: str) -> list[Part]:
     """What stands between commas, semicolons, colons and dashes."""
-    found = _CLAUSE.finditer(text)
-    return _cut(
-        text,
-        (each.end() for each in found if text[each.end() : each.end() + 1].isspace() or _WIDE_CLAUSE.search(each[0])),
-    )
+    marks = ((match[0], match.end()) for match in _CLAUSE.finditer(text))
+    return _cut(text, (end for mark, end in marks if text[end : end + 1].isspace() or _WIDE_CLAUSE.search(mark)))
 
 
 def words(text: str) -> list[Part]:

@@ -1,8 +1,7 @@
 """SentencePiece as we use it: raw text in, ids out, the same text back; specials have fixed ids.
 
-Text is normalised by `normalize` first and SentencePiece's own normaliser is the identity, so that full-width
-punctuation survives and a span always refers to `normalize(text)`. A tokenizer that was made elsewhere has a
-vocabulary beside it and normalises by its own rules (text/vocabulary.py).
+Text is normalised by `normalize`, not by SentencePiece: full-width punctuation survives, and spans refer to
+`normalize(text)`. A tokenizer made elsewhere has its own rules, and a vocabulary beside it (text/vocabulary.py).
 """
 
 import hashlib
@@ -260,9 +259,8 @@ class Tokenizer:
     def _listed(self, codes: list[str], cut: list[list[str]]) -> list[list[int]]:
         """The ids that the vocabulary gives to texts in pieces, each with its language code, if any, before it."""
         assert self.vocabulary is not None
-        return [
-            self.vocabulary.ids([code, *pieces] if code else pieces) for code, pieces in zip(codes, cut, strict=True)
-        ]
+        coded = ([code, *pieces] if code else pieces for code, pieces in zip(codes, cut, strict=True))
+        return [self.vocabulary.ids(pieces) for pieces in coded]
 
     @cached_property
     def kind(self) -> Kind:
@@ -318,11 +316,9 @@ class Tokenizers:
 
     def save(self, directory: Path) -> None:
         """Write `tokenizer.spm` if shared, else `source.spm` and `target.spm`, with their vocabularies."""
-        if self.shared:
-            self.source.save(directory / "tokenizer.spm")
-        else:
-            self.source.save(directory / "source.spm")
-            self.target.save(directory / "target.spm")
+        sides = {"tokenizer": self.source} if self.shared else {"source": self.source, "target": self.target}
+        for name, tokenizer in sides.items():
+            tokenizer.save(directory / f"{name}.spm")
 
     @classmethod
     def load(cls, directory: Path) -> "Tokenizers":

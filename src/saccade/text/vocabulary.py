@@ -1,8 +1,4 @@
-"""The vocabulary of a model that was made elsewhere, where the ids are not those of the SentencePiece model.
-
-SentencePiece then normalises a text by its own rules and cuts it into pieces, and the ids come from this list. Marian
-does so: two SentencePiece models, one for each language, share one vocabulary.
-"""
+"""The ids of pieces in a model made elsewhere, as Marian's, whose two SentencePiece models share one vocabulary."""
 
 import json
 from collections.abc import Iterable
@@ -40,17 +36,15 @@ class Vocabulary:
     def load(cls, path: Path) -> "Vocabulary":
         try:
             pieces = json.loads(path.read_text("utf-8"))
+            problem = "it is something else"
         except (OSError, ValueError) as error:
-            raise ModelError(
-                f"{path} must list the pieces of a vocabulary as JSON, but it cannot be read ({error}). "
-                "Copy the model again, or import it again with `saccade import`."
-            ) from None
-        if not (isinstance(pieces, list) and all(isinstance(piece, str) for piece in pieces)):
-            raise ModelError(
-                f"{path} must be a JSON list of pieces, all of them text, but it is something else. "
-                "Copy the model again, or import it again with `saccade import`."
-            )
-        return cls(pieces, origin=str(path))
+            pieces, problem = None, f"it cannot be read ({error})"
+        if isinstance(pieces, list) and all(isinstance(piece, str) for piece in pieces):
+            return cls(pieces, origin=str(path))
+        raise ModelError(
+            f"{path} must be a JSON list of pieces, all of them strings, but {problem}. "
+            "Copy the model again, or import it again with `saccade import`."
+        )
 
 
 def split_code(text: str) -> tuple[str, str]:

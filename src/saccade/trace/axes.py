@@ -19,6 +19,7 @@ def axes(trace: AttentionTrace, kind: Kind | None = None) -> Axes:
     """The tokens, cells or slots that the weights of one kind lie between, and what to call them."""
     kind = kind or trace.main
     source, target = trace.source.tokens, trace.target.tokens
+    numbers = tuple(str(number) for number in range(1, trace.of(kind)[0].weights.shape[2] + 1))
     match kind:
         case "cross":
             return Axes(target, source, "target", "source")
@@ -27,18 +28,9 @@ def axes(trace: AttentionTrace, kind: Kind | None = None) -> Axes:
         case "decoder":
             return Axes(target, trace.read, "target, writing", "target, read so far")
         case "image":
-            return Axes(target, _cells(trace), "target", "cell of the image, row.column")
+            if trace.image is not None:
+                width = trace.image.columns
+                numbers = tuple(f"{at // width + 1}.{at % width + 1}" for at in range(trace.image.rows * width))
+            return Axes(target, numbers, "target", "cell of the image, row.column")
         case "memory":
-            return Axes(target, _numbers(trace, kind), "step", "memory slot")
-
-
-def _cells(trace: AttentionTrace) -> tuple[str, ...]:
-    """Counted from 1, as layers and heads are."""
-    if trace.image is None:
-        return _numbers(trace, "image")
-    rows, columns = range(1, trace.image.rows + 1), range(1, trace.image.columns + 1)
-    return tuple(f"{row}.{column}" for row in rows for column in columns)
-
-
-def _numbers(trace: AttentionTrace, kind: Kind) -> tuple[str, ...]:
-    return tuple(str(number) for number in range(1, trace.of(kind)[0].weights.shape[2] + 1))
+            return Axes(target, numbers, "step", "memory slot")

@@ -1,8 +1,4 @@
-"""A sheet that SVG is drawn on. It becomes as large as what is on it, so nothing can lie outside.
-
-Every text is drawn in fonts of its own script, each script apart: browsers would find the right font by themselves,
-but resvg takes one font for a whole text, and fails where several meet in one.
-"""
+"""A sheet for SVG, as large as what is on it. Each script is drawn apart, as resvg takes one font for a whole text."""
 
 import math
 from collections.abc import Iterator
@@ -51,7 +47,6 @@ class Canvas:
         self.top, self.bottom = min(self.top, y), max(self.bottom, y + height)
 
     def rect(self, x: float, y: float, width: float, height: float, *inside: Markup, **attributes: object) -> None:
-        """A rectangle."""
         self.cover(x, y, width, height)
         self.add(tag("rect", *inside, x=x, y=y, width=width, height=height, **attributes))
 
@@ -71,8 +66,9 @@ class Canvas:
             place = x - sum(widths[at + 1 :]) if anchor == "end" else x + sum(widths[:at])
             place += _blank(piece, anchor) * size
             where = anchor if anchor != "start" else None
-            names, words = _class(kind, script, piece), _marked(piece.strip())
-            self.add(tag("text", words, class_=names, x=place, y=y, text_anchor=where, transform=turned))
+            names = filter(None, (kind, "mark" if piece == MARK else "", f"in-{script}" if script else ""))
+            attributes = {"class_": " ".join(names) or None, "x": place, "y": y}
+            self.add(tag("text", _marked(piece.strip()), **attributes, text_anchor=where, transform=turned))
 
     def finish(self, title: str) -> str:
         """The whole picture on white, with a border of nothing around it."""
@@ -80,9 +76,8 @@ class Canvas:
         self.cover(self.right + PADDING, self.bottom + PADDING, 0, 0)
         left, top = math.floor(self.left), math.floor(self.top)
         size = {"width": math.ceil(self.right) - left, "height": math.ceil(self.bottom) - top}
-        fonts = (
-            f"  .saccade .in-{name} {{ font-family: {families(name, self._scripts)}; }}\n" for name in self._used()
-        )
+        used = sorted(self._scripts - {""})
+        fonts = (f"  .saccade .in-{name} {{ font-family: {families(name, self._scripts)}; }}\n" for name in used)
         picture = tag(
             "svg",
             tag("title", title),
@@ -96,9 +91,6 @@ class Canvas:
             role="img",
         )
         return f"{picture}\n"
-
-    def _used(self) -> list[str]:
-        return sorted(self._scripts - {""})
 
     def _cover_text(self, start: float, y: float, width: float, size: float, pivot: float | None) -> None:
         reach, middle = width * SPARE, start + width / 2
@@ -139,11 +131,6 @@ def _is_plain(piece: tuple[str, str]) -> bool:
     """Whether it has one glyph for each character in whatever font: only then resvg copes with a mark within it."""
     script, text = piece
     return script in ("", *CJK) and len(characters(text)) == len(text)
-
-
-def _class(kind: str, script: str, piece: str) -> str | None:
-    names = (kind, "mark" if piece == MARK else "", f"in-{script}" if script else "")
-    return " ".join(filter(None, names)) or None
 
 
 def _marked(piece: str) -> Markup:

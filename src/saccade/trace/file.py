@@ -18,21 +18,26 @@ FORMAT, VERSION = "saccade-attention", 1
 
 def to_json(trace: AttentionTrace) -> dict[str, Any]:
     """What `json.dumps` takes."""
-    table: dict[str, Any] = {
+    return {
         "format": FORMAT,
         "version": VERSION,
         "model": trace.model,
         "score": finite(trace.score),
         "log_prob": finite(trace.log_prob),
-        "token_log_probs": None if trace.token_log_probs is None else list(trace.token_log_probs),
-        "source": _tokens_to_json(trace.source),
-        "target": _tokens_to_json(trace.target),
-        "image": None,
-        "layers": [_layer_to_json(layer) for layer in trace.layers],
+        "token_log_probs": trace.token_log_probs,
+        "source": asdict(trace.source),
+        "target": asdict(trace.target),
+        "image": None if trace.image is None else asdict(trace.image),
+        "layers": [
+            {
+                "name": layer.name,
+                "kind": layer.kind,
+                "shape": layer.weights.shape,
+                "weights": base64.b64encode(layer.weights.astype("<f2").tobytes()).decode("ascii"),
+            }
+            for layer in trace.layers
+        ],
     }
-    if trace.image is not None:
-        table["image"] = asdict(trace.image)
-    return table
 
 
 def from_json(table: Any, *, origin: str = "the trace") -> AttentionTrace:
@@ -45,7 +50,9 @@ def from_json(table: Any, *, origin: str = "the trace") -> AttentionTrace:
             "Read it with the saccade that wrote it, or a newer one."
         )
     try:
-        image = table.get("image")
+        if (image := table.get("image")) is not None:  # the first traces had no form
+            form = _number(image.get("form"))
+            image = Picture(int(image["rows"]), int(image["columns"]), str(image["data"]), form)
         return AttentionTrace(
             source=_tokens(table["source"]),
             target=_tokens(table["target"]),
@@ -54,17 +61,12 @@ def from_json(table: Any, *, origin: str = "the trace") -> AttentionTrace:
             score=_number(table.get("score")),
             log_prob=_number(table.get("log_prob")),
             token_log_probs=None if (given := table.get("token_log_probs")) is None else tuple(map(float, given)),
-            image=None if image is None else _picture(image),
+            image=image,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
             f"{origin} must be a whole trace of version {VERSION}, but it is damaged: {error}. Make it again."
         ) from None
-
-
-def _picture(table: Any) -> Picture:
-    form = table.get("form")  # which the first traces did not have
-    return Picture(int(table["rows"]), int(table["columns"]), str(table["data"]), None if form is None else float(form))
 
 
 def save(trace: AttentionTrace, path: Path) -> None:
@@ -93,20 +95,10 @@ def load_all(path: Path) -> list[AttentionTrace]:
     return [from_json(table, origin=str(path)) for table in tables]
 
 
-def _tokens_to_json(tokens: Tokens) -> dict[str, Any]:
-    spans = None if tokens.spans is None else [list(span) for span in tokens.spans]
-    return {"text": tokens.text, "tokens": list(tokens.tokens), "spans": spans}
-
-
 def _tokens(table: dict[str, Any]) -> Tokens:
     spans = table.get("spans")
     pairs = None if spans is None else tuple((int(start), int(end)) for start, end in spans)
     return Tokens(tuple(map(str, table["tokens"])), str(table.get("text", "")), pairs)
-
-
-def _layer_to_json(layer: Layer) -> dict[str, Any]:
-    packed = base64.b64encode(layer.weights.astype("<f2").tobytes()).decode("ascii")
-    return {"name": layer.name, "kind": layer.kind, "shape": list(layer.weights.shape), "weights": packed}
 
 
 def _layer(table: dict[str, Any]) -> Layer:

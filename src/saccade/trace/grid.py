@@ -22,7 +22,8 @@ def head_grid(trace: AttentionTrace, *, kind: Kind | None = None, title: str = "
     """Draw every head of every layer of one kind: a row for a layer, a column for a head, all on one scale."""
     layers, sides = trace.of(kind), axes(trace, kind)
     title = label(title, LONGEST_TITLE)
-    width, height = _panel(*layers[0].weights.shape[1:])
+    _, looks, looked_at = layers[0].weights.shape  # cells are square unless one side would become too thin
+    width, height = (max(NARROWEST, PANEL * side / max(looks, looked_at)) for side in (looked_at, looks))
     num_heads = max(layer.num_heads for layer in layers)
     largest = max(float(layer.weights.max()) for layer in layers) or 1.0
     canvas = Canvas()
@@ -37,14 +38,10 @@ def head_grid(trace: AttentionTrace, *, kind: Kind | None = None, title: str = "
     canvas.text(-10, -28, "head →", "quiet", anchor="end")
     canvas.text(-10, -10, "layer ↓", "quiet", anchor="end")
     _write_legend(canvas, len(layers) * (height + GAP) + 22, largest, sides)
-    head_line(canvas, title, _caption(trace, kind, num_heads))
-    return canvas.finish(f"{title}: {_caption(trace, kind, num_heads)}")
-
-
-def _panel(looks: int, looked_at: int) -> tuple[float, float]:
-    """Width and height, in which cells are square unless one side would become too thin."""
-    longest = max(looks, looked_at)
-    return max(NARROWEST, PANEL * looked_at / longest), max(NARROWEST, PANEL * looks / longest)
+    size = f"{len(layers)} layer{'s' * (len(layers) > 1)} of {num_heads} head{'s' * (num_heads > 1)}"
+    caption = f"{kind or trace.main} attention, {size}"
+    head_line(canvas, title, caption)
+    return canvas.finish(f"{title}: {caption}")
 
 
 def _draw_panel(canvas: Canvas, shares: Matrix, place: tuple[float, float, float, float], words: str) -> None:
@@ -67,13 +64,6 @@ def _write_legend(canvas: Canvas, y: float, largest: float, sides: Axes) -> None
     canvas.text(x + 230, y + 10, "weight", "quiet")
     for tick in TICKS:
         canvas.text(x + 220 * math.sqrt(tick), y + 27, f"{tick * largest:.2g}", "quiet", anchor="middle")
-
-
-def _caption(trace: AttentionTrace, kind: Kind | None, num_heads: int) -> str:
-    layers = len(trace.of(kind))
-    return (
-        f"{kind or trace.main} attention, {layers} layer{'s' * (layers > 1)} of {num_heads} head{'s' * (num_heads > 1)}"
-    )
 
 
 def _colour(code: str) -> tuple[int, int, int, int]:

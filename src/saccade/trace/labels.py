@@ -18,7 +18,7 @@ def label(token: str, cells: int, ellipsis: str = "…") -> str:
     """The token in at most so many columns of a terminal; one that nobody could see is named by its numbers."""
     shown = "".join("\ufffd" if _unprintable(character) else character for character in token)
     shown = shown.replace("▁", MARK)
-    if shown and not any(map(_visible, shown)):
+    if shown and all(unicodedata.category(character) in ("Cf", "Zs", "Mn", "Me") for character in shown):
         shown = " ".join(f"U+{ord(character):04X}" for character in shown)
     if cell_len(shown) <= cells:
         return shown
@@ -66,15 +66,8 @@ def _belongs_to(before: str, character: str) -> bool:
     if ord(character) in FLAG_LETTERS:
         return len(before) == 1 and ord(before) in FLAG_LETTERS
     joined = before.endswith(JOINER) and unicodedata.category(character) == "So"
-    return joined or ord(character) in SKIN_TONES or _takes_no_room(character)
-
-
-def _takes_no_room(character: str) -> bool:
-    return unicodedata.category(character) in ("Mn", "Me", "Cf") or cell_len(character) == 0
-
-
-def _visible(character: str) -> bool:
-    return unicodedata.category(character) not in ("Cf", "Zs", "Mn", "Me")
+    takes_no_room = unicodedata.category(character) in ("Mn", "Me", "Cf") or cell_len(character) == 0
+    return joined or takes_no_room or ord(character) in SKIN_TONES
 
 
 def _unprintable(character: str) -> bool:

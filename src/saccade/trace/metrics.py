@@ -54,7 +54,8 @@ _FONTS = {
 def text_width(text: str, size: float) -> float:
     """In the unit of the size, which is the font's."""
     ends = len(_ARABIC_TAIL.findall(text))
-    return (sum(map(_width, characters(text))) + TAIL * ends) * size / 1000
+    widths = (EMOJI if _is_emoji(character) else sum(map(_width_of_part, character)) for character in characters(text))
+    return (sum(widths) + TAIL * ends) * size / 1000
 
 
 def fit(text: str, size: float, room: float) -> str:
@@ -110,10 +111,6 @@ def families(script: str, scripts: Collection[str] = ()) -> str:
     else:
         first = _FONTS.get(script, (f"Noto Sans {script.title()}",) if script else ())
     return ", ".join(f'"{name}"' if " " in name else name for name in (*first, *_SANS))
-
-
-def _width(character: str) -> int:
-    return EMOJI if _is_emoji(character) else sum(map(_width_of_part, character))
 
 
 def _width_of_part(part: str) -> int:

@@ -33,7 +33,8 @@ def overlay(trace: AttentionTrace, *, title: str = "Attention") -> str:
             f"{'' if image else ' and no image'}. Draw it as a matrix instead."
         )
     canvas, title = Canvas(), label(title, LONGEST_TITLE)
-    width, height = _tile(image)
+    form = min(max(image.form or image.columns / image.rows, 0.4), 2.5)
+    width, height = round(TILE * min(1, form)), round(TILE / max(1, form))
     name = _define(canvas, image, width, height)
     words = ["", *trace.target.tokens]
     masks = [None, *trace.matrix(kind="image")]
@@ -48,12 +49,6 @@ def overlay(trace: AttentionTrace, *, title: str = "Attention") -> str:
     caption = trace.caption(kind="image")
     head_line(canvas, title, caption)
     return canvas.finish(f"{title}: {caption}")
-
-
-def _tile(image: Picture) -> tuple[float, float]:
-    """Of the form that the image has, or else the grid of cells, which covers the whole of it."""
-    form = min(max(image.form or image.columns / image.rows, 0.4), 2.5)
-    return round(TILE * min(1, form)), round(TILE / max(1, form))
 
 
 def _define(canvas: Canvas, image: Picture, width: float, height: float) -> str:

@@ -1,8 +1,7 @@
-"""The interactive page of attention: one HTML file that needs nothing but a browser, neither network nor server.
+"""The interactive page of attention: one HTML file, made of `web/attention/`, that needs neither network nor server.
 
-Its parts lie in `web/attention/`, and are put together as they are. The page's own policy lets no other script run,
-and nothing be loaded; tokens reach it as JSON that cannot end its element, and are shown as text only. That JSON is
-the form of `trace.file`, but that each layer's weights stand in an element of their own, which `weights` names.
+Its policy lets no other script run. Tokens reach it as JSON (trace/file.py) that cannot end its element, and are shown
+as text only; each layer's weights stand in an element of their own, which `weights` names.
 """
 
 from collections.abc import Sequence
@@ -22,7 +21,9 @@ def page(traces: Sequence[AttentionTrace], *, title: str = "") -> str:
     """The page of one translation: its hypotheses, best first, to switch between. Write it as UTF-8."""
     if not traces:
         raise ValueError("A page needs at least one trace, but got none.")
-    tables = [_finite(to_json(trace)) for trace in traces]
+    tables = [to_json(trace) for trace in traces]
+    for table in tables:  # a log-probability of minus infinity is no JSON
+        table["token_log_probs"] = table["token_log_probs"] and list(map(finite, table["token_log_probs"]))
     weights = _take_out_weights(tables)
     shown_first = {layer["weights"] for layer in tables[0]["layers"] if layer["kind"] == traces[0].main}
     elements = {name: tag("script", packed, type="text/plain", id=name) for name, packed in weights.items()}
@@ -44,12 +45,6 @@ def _take_out_weights(tables: Sequence[dict[str, Any]]) -> dict[str, str]:
     for layer in chain.from_iterable(table["layers"] for table in tables):
         layer["weights"] = names.setdefault(layer["weights"], f"weights-{len(names)}")
     return {name: packed for packed, name in names.items()}
-
-
-def _finite(table: dict[str, Any]) -> dict[str, Any]:
-    """A log-probability of minus infinity, which is no JSON, is left out."""
-    probs = table["token_log_probs"]
-    return table | {"token_log_probs": None if probs is None else [finite(log_prob) for log_prob in probs]}
 
 
 @cache

@@ -1,7 +1,8 @@
 """Attention rollout (Abnar & Zuidema 2020): how much of each input position arrives at the last layer."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
@@ -24,29 +25,21 @@ def rollout(trace: AttentionTrace) -> AttentionTrace:
     return replace(trace, layers=tuple(Layer(f"rollout.{kind}", kind, each[None]) for kind, each in found.items()))
 
 
-def rolled(layers: Iterable[Matrix]) -> Matrix:
+def rolled(layers: Sequence[Matrix]) -> Matrix:
     """The product of ½W + ½I over layers, the last one on the left."""
-    product: Matrix | None = None
-    for layer in layers:
-        mixed = _with_residual(layer)
-        product = mixed if product is None else mixed @ product
-    assert product is not None
-    return product
+    return reduce(lambda product, mixed: mixed @ product, map(_with_residual, layers))
 
 
-def through_cross(encoder: Iterable[Matrix], decoder: Iterable[Matrix], cross: Iterable[Matrix]) -> Matrix:
+def through_cross(encoder: Sequence[Matrix], decoder: Sequence[Matrix], cross: Sequence[Matrix]) -> Matrix:
     """The source as each target position sees it in the end.
 
     Beginning with S = 0, in every decoder layer S ← (½D + ½I)S for self-attention D, then S ← ½S + ½CE for
     cross-attention C and the encoder's rollout E. What the target itself contributes is left out, and rows are made to
     sum to one.
     """
-    source = rolled(encoder)
-    seen: Matrix | None = None
+    source, seen = rolled(encoder), np.zeros_like(cross[0])
     for itself, across in zip(decoder, cross, strict=True):
-        before = np.zeros_like(across) if seen is None else _with_residual(itself) @ seen
-        seen = RESIDUAL * before + (1 - RESIDUAL) * across @ source
-    assert seen is not None
+        seen = RESIDUAL * (_with_residual(itself) @ seen) + (1 - RESIDUAL) * across @ source
     return _normalised(seen)
 
 

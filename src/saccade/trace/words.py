@@ -19,15 +19,12 @@ ALONE = (
     "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 WORD = re.compile(rf"[{ALONE}][\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef]*|[^\s{ALONE}]+")
+Spans = Sequence[Span]
 PART = re.compile("▁+|<0x[0-9A-F]{2}>")  # a token without characters of its own that belongs to the word that follows
 
 
 def words(
-    trace: AttentionTrace,
-    *,
-    source: Sequence[Span] | None = None,
-    target: Sequence[Span] | None = None,
-    punctuation: bool = False,
+    trace: AttentionTrace, *, source: Spans | None = None, target: Spans | None = None, punctuation: bool = False
 ) -> AttentionTrace:
     """The same trace between words: those that `word_spans` finds unless given, in characters of the texts.
 
@@ -71,7 +68,7 @@ def _is_punctuation(character: str) -> bool:
     return unicodedata.category(character).startswith("P")
 
 
-def _words(tokens: Tokens, spans: Sequence[Span] | None, punctuation: bool) -> tuple[Tokens, Matrix]:
+def _words(tokens: Tokens, spans: Spans | None, punctuation: bool) -> tuple[Tokens, Matrix]:
     """The words of one side, and how much of each token (row) belongs to each word (column)."""
     if tokens.spans is None:
         return tokens, np.eye(len(tokens))
@@ -108,7 +105,7 @@ def _shares(tokens: Tokens, words: Sequence[Span]) -> list[dict[Span | int, floa
 
 def _read(of_target: Matrix) -> Matrix:
     """The words that the decoder reads, one place later than it writes them: `<s>` comes first."""
-    later = np.zeros_like(of_target)
+    later = np.zeros_like(of_target)  # of a target without an end, the last word is counted to the word before
     later[0, 0] = 1.0
     later[1:, 1:] = of_target[:-1, :-1]
     later[1:, -1] += of_target[:-1, -1]

@@ -12,6 +12,7 @@ Random states are not stored: they are functions of (seed, update).
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 from torch import nn
 
@@ -39,30 +41,18 @@ Arrays = dict[str, NDArray[Any]]
 class Progress:
     """How far a run has come."""
 
-    corpus: str
-    """Digest of the encoded corpus that the run learns from."""
-    update: int = 0
-    """Updates done."""
-    position: Position = field(default_factory=Position)
-    """Batches done."""
-    tokens: int = 0
-    """Target tokens learned from."""
-    seconds: float = 0.0
-    """Time spent in training proper, validation not counted."""
-    validated: int = 0
-    """The update of the last validation."""
-    best: float | None = None
-    """The best validation so far, by the measure that the settings name; higher is better."""
-    best_update: int = 0
-    """When that was."""
-    stale: int = 0
-    """Validations since then."""
-    baseline: float | None = None
-    """What rewards of choices by chance are held against; hard attention only."""
-    worth: float | None = None
-    """The last validation, by the measure that the settings name."""
-    skipped: int = 0
-    """Updates left out because their gradients were not finite."""
+    corpus: str  # digest of the encoded corpus that the run learns from
+    update: int = 0  # updates done
+    position: Position = field(default_factory=Position)  # batches done
+    tokens: int = 0  # target tokens learned from
+    seconds: float = 0.0  # spent in training proper, validation not counted
+    validated: int = 0  # the update of the last validation
+    best: float | None = None  # the best validation so far, by the measure that the settings name; higher is better
+    best_update: int = 0  # when that was
+    stale: int = 0  # validations since then
+    baseline: float | None = None  # what rewards of sampled choices are compared with; hard attention only
+    worth: float | None = None  # the last validation, by the measure that the settings name
+    skipped: int = 0  # updates without effect, because their gradients were not finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +60,7 @@ class Snapshot:
     """All that a checkpoint holds, copied: the training may go on while it is written."""
 
     progress: Progress
-    files: dict[str, Arrays]
-    """What each file holds, by the file's name."""
+    files: dict[str, Arrays]  # by the file's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +77,17 @@ class Checkpoint:
     def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """Put parameters and optimizer back to where they were."""
         fill(model, self.model(), origin=str(self.path))
-        steps = self.progress.update - self.progress.skipped
-        _fill_optimizer(model, optimizer, _read(self.path, OPTIMIZER), steps)
+        moments, steps = _read(self.path, OPTIMIZER), float(self.progress.update - self.progress.skipped)
+        for name, parameter in model.named_parameters():
+            optimizer.state[parameter] = {"step": torch.tensor(steps, device=parameter.device)}
+            for moment in MOMENTS:
+                values = torch.from_numpy(moments[f"{moment}.{name}"])
+                optimizer.state[parameter][moment] = torch.zeros_like(parameter).copy_(values)
 
 
 def snapshot(model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> Snapshot:
-    """Copy parameters and moments as they are now.
-
-    By numpy, whose one thread beats those of torch, which wait for each other, where the cores are busy.
-    """
+    """Copy parameters and moments as they are now."""
+    # By numpy, whose one thread beats those of torch, which wait for each other, where the cores are busy.
     files = {MODEL: parameters(model), OPTIMIZER: _moments(model, optimizer)}
     copies = {file: {name: values.copy() for name, values in arrays.items()} for file, arrays in files.items()}
     return Snapshot(progress, copies)
@@ -114,11 +105,8 @@ def write(directory: Path, snapshot: Snapshot) -> Checkpoint:
 
 def describe(draft: Path, progress: Progress, files: Iterable[str]) -> None:
     """Write what makes a checkpoint of files: the progress, and the checksum of each."""
-    described = {
-        "format": FORMAT,
-        "progress": asdict(progress),
-        "sha256": {name: sha256_of(draft / name) for name in files},
-    }
+    checksums = {name: sha256_of(draft / name) for name in files}
+    described = {"format": FORMAT, "progress": asdict(progress), "sha256": checksums}
     described["checksum"] = _checksum(described)
     (draft / PROGRESS).write_text(json.dumps(described, indent=1), encoding="utf-8")
 
@@ -132,10 +120,8 @@ def check(path: Path) -> Checkpoint:
         except OSError as error:
             raise CheckpointError(f"{path / name} must be a part of the checkpoint, but {error.strerror}.") from error
         if found != checksum:
-            raise CheckpointError(
-                f"{path / name} must have the checksum that {PROGRESS} names, but has another: "
-                "the file was cut short or damaged."
-            )
+            must = f"{path / name} must have the checksum that {PROGRESS} names"
+            raise CheckpointError(f"{must}, but has another: the file was cut short or damaged.")
     return Checkpoint(path, progress)
 
 
@@ -166,10 +152,8 @@ def last(directory: Path, count: int, *, spacing: int) -> list[Checkpoint]:
 
 
 def prune(directory: Path, written: Path, settings: TrainingSettings) -> None:
-    """Remove the checkpoints that the settings do not keep, now that a new one was `written`.
-
-    Any newer than that are damaged: they were passed over when the run was resumed.
-    """
+    """Remove the checkpoints that the settings do not keep, now that a new one was `written`."""
+    # Any newer than that are damaged: they were passed over when the run was resumed.
     found = every(directory)
     regular = _regular([path for path in found if _update(path) <= _update(written)], settings.checkpoint_every)
     kept = regular[: max(settings.keep, settings.average)]
@@ -179,6 +163,50 @@ def prune(directory: Path, written: Path, settings: TrainingSettings) -> None:
     for path in found:
         if path not in kept:
             remove_directory(path)
+
+
+class CheckpointWriter:
+    """Writes one checkpoint at a time in a thread of its own, then removes those that are not to be kept."""
+
+    def __init__(self, directory: Path, settings: TrainingSettings) -> None:
+        self._directory, self._settings = directory, settings
+        self._thread = ThreadPoolExecutor(1, "checkpoint")
+        self._job: Future[None] | None = None
+
+    def start(self, snapshot: Snapshot) -> None:
+        """Begin to write a checkpoint, once the one before stands."""
+        self.join()
+        self._job = self._thread.submit(self._write, snapshot)
+
+    def join(self) -> None:
+        """Wait until the last checkpoint stands; raises what kept it from being written."""
+        job, self._job = self._job, None
+        if job is not None:
+            job.result()
+
+    def check(self) -> None:
+        """Raise what kept the last checkpoint from being written, if that is known by now."""
+        if self._job is not None and self._job.done():
+            self.join()
+
+    def __enter__(self) -> "CheckpointWriter":
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            self.join()
+        self._thread.shutdown()
+
+    def _write(self, snapshot: Snapshot) -> None:
+        try:
+            written = write(self._directory, snapshot)
+            prune(self._directory, written.path, self._settings)
+        except (OSError, SafetensorError) as error:
+            raise CheckpointError(
+                f"The checkpoint of update {snapshot.progress.update:,} cannot be written to {self._directory}: "
+                f"{getattr(error, 'strerror', None) or error}. Check that you may write there and that the disk is not "
+                "full. The same command then resumes from the checkpoint before it."
+            ) from error
 
 
 def average(checkpoints: Sequence[Checkpoint]) -> Arrays:
@@ -209,17 +237,6 @@ def _moments(model: nn.Module, optimizer: torch.optim.Optimizer) -> Arrays:
     }
 
 
-def _fill_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, moments: Arrays, steps: int) -> None:
-    for name, parameter in model.named_parameters():
-        optimizer.state[parameter] = {
-            "step": torch.tensor(float(steps), device=parameter.device),
-            **{
-                moment: torch.zeros_like(parameter).copy_(torch.from_numpy(moments[f"{moment}.{name}"]))
-                for moment in MOMENTS
-            },
-        }
-
-
 def _described(path: Path) -> tuple[Progress, dict[str, str]]:
     """What a checkpoint says of itself: how far it had come, and the checksums of its files."""
     try:
@@ -247,10 +264,8 @@ def _update(path: Path) -> int:
 
 
 def _regular(paths: list[Path], spacing: int) -> list[Path]:
-    """The newest, and those before it at multiples of `spacing`.
-
-    One elsewhere was left by an interrupt or a former end: what is averaged and kept must not depend on it.
-    """
+    """The newest, and those before it at multiples of `spacing`."""
+    # One elsewhere was left by an interrupt or a former end: what is averaged and kept must not depend on it.
     return paths[:1] + [path for path in paths[1:] if _update(path) % spacing == 0]
 
 

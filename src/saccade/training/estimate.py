@@ -3,7 +3,7 @@
 import heapq
 import sys
 import time
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from itertools import chain, islice, takewhile
 from pathlib import Path
@@ -44,7 +44,8 @@ def estimate(training: Training) -> TrainingEstimate:
     group, accumulate = training.processes, training.settings.accumulate
     stream = training.task.batches(Position(), group.rank, group.world)
     typical = list(islice(stream, NUM_TYPICAL * accumulate))
-    sampled = takewhile(_within(SAMPLING_SECONDS), islice(stream, NUM_SAMPLED))
+    end = time.perf_counter() + SAMPLING_SECONDS
+    sampled = takewhile(lambda _: time.perf_counter() < end, islice(stream, NUM_SAMPLED))
     largest = heapq.nlargest(NUM_LARGEST * accumulate, chain(typical, sampled), key=_num_elements)
     training.trial(typical[:accumulate])  # warms up
     seconds = training.trial(typical[accumulate:])
@@ -66,11 +67,9 @@ def estimate(training: Training) -> TrainingEstimate:
 
 def peak_bytes() -> int | None:
     """The most memory that this process has held, since `_reset_peak` on Linux, else since its start."""
-    try:
+    with suppress(OSError, IndexError):  # not Linux
         status = Path("/proc/self/status").read_text(encoding="utf-8")
         return int(status.partition("VmHWM:")[2].split()[0]) * 1024
-    except (OSError, IndexError):  # not Linux
-        pass
     try:
         import resource
     except ImportError:  # Windows
@@ -82,16 +81,8 @@ def peak_bytes() -> int | None:
 def _reset_peak() -> None:
     """Forget what preparing the data took."""
     release_freed_memory()
-    try:
+    with suppress(OSError):  # not Linux, or not allowed
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    except OSError:  # not Linux, or not allowed
-        return
-
-
-def _within(seconds: float) -> Callable[[object], bool]:
-    """True until so many seconds have passed."""
-    end = time.perf_counter() + seconds
-    return lambda _: time.perf_counter() < end
 
 
 def _num_elements(loaded: Loaded) -> int:

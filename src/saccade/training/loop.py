@@ -1,7 +1,7 @@
 """The training loop: updates made, validated and saved; stopped at any moment, it resumes where it was."""
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,14 +14,12 @@ from saccade.errors import CheckpointError, DataError, TrainingError
 from saccade.models.fill import fill
 from saccade.nn.machine import release_freed_memory
 from saccade.training import checkpoint, sharding
-from saccade.training.checkpoint import Checkpoint, Progress, parameters
-from saccade.training.metrics import Metrics
+from saccade.training.checkpoint import Checkpoint, CheckpointWriter, Progress, parameters
 from saccade.training.processes import Processes
 from saccade.training.reporter import Reporter
-from saccade.training.run import Run
+from saccade.training.run import Metrics, Run
 from saccade.training.task import Task, Validation
 from saccade.training.updates import Update, Updates
-from saccade.training.writer import CheckpointWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +79,8 @@ class Training(Updates):
 
     def measure(self, values: checkpoint.Arrays) -> Validation:
         """Validate the model, which has these parameters."""
-        figures = self.processes.first(
-            lambda: asdict(self._judge(self._with(values) if self.is_sharded else self.model))
-        )
+        model = self._with(values) if self.is_sharded and self.processes.is_first else self.model
+        figures = self.processes.first(lambda: asdict(self._judge(model)))
         return Validation(**figures | {"sample": tuple(figures["sample"])})
 
     def _resume(self) -> None:
@@ -135,9 +132,8 @@ class Training(Updates):
         if self.skipped_in_a_row >= self.settings.max_skipped:
             raise TrainingError(
                 f"The loss and its gradients must be finite, but in the last {self.skipped_in_a_row} updates "
-                f"(training.max_skipped) they were not. metrics.jsonl in {self.run.path} names the lines of these "
-                "updates, which were skipped: look at them, or start again in another `run` directory with a lower "
-                "training.learning_rate or a longer training.warmup."
+                f"(training.max_skipped) they were not. Look at the lines that metrics.jsonl in {self.run.path} names, "
+                "or start in another `run` directory with a lower training.learning_rate or a longer training.warmup."
             )
 
     def _validate(self) -> None:
@@ -174,9 +170,8 @@ class Training(Updates):
         return self.progress.best is None or validation.worth(self.settings.best_by) >= self.progress.best
 
     def _keep_as_best(self, validation: Validation, values: checkpoint.Arrays, origin: str) -> None:
-        self.progress = replace(
-            self.progress, best=validation.worth(self.settings.best_by), best_update=validation.update
-        )
+        best = validation.worth(self.settings.best_by)
+        self.progress = replace(self.progress, best=best, best_update=validation.update)
         story = (
             f"Parameters of {origin}, after {self.progress.seconds / 60:.1f} minutes of training on "
             f"{self.progress.tokens:,} targets.\nOn the validation set: {validation.figures}."
@@ -226,31 +221,20 @@ class Training(Updates):
 
 
 @contextmanager
-def _interruptible(*, alone: bool) -> Iterator["Interrupted"]:
-    """Turn the first Ctrl-C or SIGTERM into a question that the loop asks; a second one acts at once.
+def _interruptible(*, alone: bool) -> Iterator[Callable[[], bool]]:
+    """Turn the first Ctrl-C or SIGTERM into a question that the loop asks; a second one acts at once."""
+    # Not so where torchrun passes on a signal that has come already: it kills by itself what takes too long.
+    asked = False
 
-    Not so where torchrun passes on a signal that has come already: it kills by itself what takes too long.
-    """
-    asked = Interrupted(alone)
-    before = {number: signal.signal(number, asked.note) for number in (signal.SIGINT, signal.SIGTERM)}
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked and alone:
+            raise KeyboardInterrupt
+        asked = True
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield asked
+        yield lambda: asked
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-class Interrupted:
-    """Whether someone has asked to stop."""
-
-    def __init__(self, alone: bool) -> None:
-        self._alone = alone
-        self._asked = False
-
-    def __call__(self) -> bool:
-        return self._asked
-
-    def note(self, number: int, frame: FrameType | None) -> None:
-        if self._asked and self._alone:
-            raise KeyboardInterrupt
-        self._asked = True

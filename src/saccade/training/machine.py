@@ -22,10 +22,8 @@ def prefers_onednn() -> bool:
 
 
 def use(device: str, threads: int | None) -> torch.device:
-    """Choose the device ("auto" takes a GPU if there is one) and the number of CPU threads.
-
-    Of several processes on a machine, each takes a GPU of its own.
-    """
+    """Choose the device ("auto" takes a GPU if there is one) and the number of CPU threads."""
+    # Of several processes on a machine, each takes a GPU of its own.
     release_freed_memory()  # what preparing the data took
     keep_freed_memory()
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(NUM_KERNELS))

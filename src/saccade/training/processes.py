@@ -1,7 +1,6 @@
 """The processes that train one model together, as torchrun starts them; a process alone is a group of one.
 
-Nothing is pickled on the way from one to another: numbers go through torch.distributed, what the first process has
-found out goes through torchrun's store as JSON.
+Nothing is pickled on the way: numbers go through torch.distributed, anything else through torchrun's store as JSON.
 """
 
 import json
@@ -35,10 +34,8 @@ class Processes:
         return self.rank == 0
 
     def first(self, work: Callable[[], T]) -> T:
-        """What the first process finds out, in all of them; it must be something that JSON can carry.
-
-        The others wait, however long it takes: a collective operation would give up after some minutes.
-        """
+        """What the first process finds out, in all of them; it must be something that JSON can carry."""
+        # The others wait, however long it takes: a collective operation would give up after some minutes.
         self._asked += 1
         if self._store is None:
             return work()
@@ -80,9 +77,8 @@ class Processes:
         if self.world == 1:
             return module
         buffers = [name for name, _ in module.named_buffers()]  # tables that are the same everywhere
-        DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(  # type: ignore[no-untyped-call]
-            module, buffers
-        )
+        ignore = DistributedDataParallel._set_params_and_buffers_to_ignore_for_model
+        ignore(module, buffers)  # type: ignore[no-untyped-call]
         # Without `find_unused_parameters`, DDP orders its buckets anew after the first update, and as a sum of three
         # or more floats depends on the order, a resumed run would differ in the last bit. With it, DDP complains, in
         # every process, where all parameters are used: so here is one that is not.

@@ -21,10 +21,8 @@ def reinforce(
     reward: float,
     entropy: float,
 ) -> Float[Tensor, ""]:
-    """What to add to the summed loss, for λ_r = `reward` and λ_e = `entropy`.
-
-    A sentence's reward is log p(target | source, choices), and rewards all its choices alike.
-    """
+    """What to add to the summed loss, for λ_r = `reward` and λ_e = `entropy`."""
+    # A sentence's reward is log p(target | source, choices), and rewards all its choices alike.
     assert learned.log_prob is not None
     assert learned.entropy is not None
     chosen = (learned.log_prob * mask).sum(dim=1)
@@ -39,9 +37,7 @@ class Baseline:
         self.value = value
 
     def compare(self, rewards: Float[Tensor, " batch"]) -> float:
-        """What these rewards are compared with, before they move it: b ← 0.9 b + 0.1 r. The first batch is compared
-        with its own mean.
-        """
+        """What these rewards are compared with, before they move it: b ← 0.9 b + 0.1 r; the first with their mean."""
         mean = float(rewards.mean())
         before = mean if self.value is None else self.value
         self.value = mean if self.value is None else KEPT * self.value + (1 - KEPT) * mean

@@ -14,9 +14,7 @@ class Reporter:
     """Watches preparation and training in silence; a progress display, a log or a test says more."""
 
     def preparing(self, stage: str, done: int, total: int | None, unit: str) -> None:
-        """`done` of `total` have passed a stage of preparation, such as cleaning; the first call tells what an earlier,
-        interrupted preparation had done.
-        """
+        """`done` of `total` have passed a stage, such as cleaning; first, what an interrupted one had done."""
 
     def prepared(self, summary: str, rows: "list[tuple[str, str, str]]") -> None:
         """What the data amounts to, in a sentence and in a table of counts with examples."""

@@ -4,11 +4,9 @@ import math
 
 
 def inverse_sqrt(update: int, *, highest: float, warmup: int) -> float:
-    """The rate of the `update`-th update, counted from 1; the highest comes at the end of the warm-up.
-
-    With highest = (d_model · warmup)^-½ this is the paper's d_model^-½ · min(update^-½, update · warmup^-1½)
-    (Vaswani et al. 2017, eq. 3).
-    """
+    """The rate of the `update`-th update, counted from 1; the highest comes at the end of the warm-up."""
+    # With highest = (d_model · warmup)^-½ this is the paper's d_model^-½ · min(update^-½, update · warmup^-1½)
+    # (Vaswani et al. 2017, eq. 3).
     return highest * min(update / warmup, math.sqrt(warmup / update))
 
 

@@ -1,7 +1,4 @@
-"""How a model of any task is trained; a task may add settings of its own. No torch here.
-
-The defaults are the paper's recipe (Vaswani et al. 2017, §5).
-"""
+"""How a model of any task is trained: by default, the paper's recipe (Vaswani et al. 2017, §5). No torch here."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -67,7 +64,5 @@ class TrainingSettings(Checked):
 
     def conflicts(self) -> Iterator[str]:
         if self.keep_every % self.checkpoint_every:
-            yield (
-                f"keep_every must be 0 or a multiple of checkpoint_every, which is {self.checkpoint_every}, "
-                f"not {self.keep_every}"
-            )
+            multiple = f"a multiple of checkpoint_every, which is {self.checkpoint_every}"
+            yield f"keep_every must be 0 or {multiple}, not {self.keep_every}"

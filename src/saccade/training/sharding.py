@@ -1,6 +1,4 @@
-"""A model whose parameters, gradients and moments are spread over the processes (FSDP2): each holds some rows of every
-tensor. For what does not fit into one of them.
-"""
+"""A model whose parameters, gradients and moments are spread over the processes (FSDP2), some rows of each tensor."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -37,12 +35,8 @@ def whole(tensor: Tensor) -> Tensor:
 
 def gathered(model: nn.Module, processes: Processes) -> Arrays:
     """The parameters of a spread model, in the first process; the others take part."""
-    found = {}
-    for name, parameter in model.named_parameters():
-        values = whole(parameter.detach())
-        if processes.is_first:
-            found[name] = values.cpu().numpy()
-    return found
+    parameters = ((name, whole(parameter.detach())) for name, parameter in model.named_parameters())
+    return {name: values.cpu().numpy() for name, values in parameters if processes.is_first}
 
 
 def restore(found: Checkpoint, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:

@@ -32,10 +32,6 @@ class Validation:
     measure: str = "BLEU"
     """What `quality` is, in a word or two."""
 
-    @property
-    def perplexity(self) -> float:
-        return math.exp(min(self.loss, 100.0))
-
     def worth(self, best_by: str) -> float:
         """What makes this the best so far; higher is better."""
         return -self.loss if best_by == "loss" else self.quality
@@ -49,7 +45,8 @@ class Validation:
     @property
     def figures(self) -> str:
         """For people, with an exact loss where the perplexity would round to 1."""
-        spread = f"perplexity {self.perplexity:.2f}" if self.loss >= 0.05 else f"loss {self.loss:.4f}"
+        perplexity = math.exp(min(self.loss, 100.0))
+        spread = f"perplexity {perplexity:.2f}" if self.loss >= 0.05 else f"loss {self.loss:.4f}"
         return f"{self.measure} {self.quality:.2f}, {spread}"
 
 
@@ -60,28 +57,22 @@ class Learnable(Protocol):
     @property
     def digest(self) -> str:
         """Tells the data apart from any other, so that a run never resumes with other data."""
-        ...
 
     @property
     def d_model(self) -> int:
         """Size of the model's states, which the paper's learning rate depends on."""
-        ...
 
     def build(self) -> nn.Module:
         """A new model with random parameters, drawn from torch's global generator."""
-        ...
 
     def learner(self, model: nn.Module) -> Learner:
         """The model with its loss."""
-        ...
 
     def is_divisible(self, model: nn.Module) -> bool:
         """Whether threads may learn from parts of a batch: it has `parts`, and nothing is drawn from torch."""
-        ...
 
     def batches(self, start: Position, rank: int, world: int) -> Iterator[Loaded]:
         """The batches of one of `world` processes, without end, from a position on."""
-        ...
 
 
 @runtime_checkable
@@ -90,29 +81,22 @@ class Task(Learnable, Protocol):
 
     def prepare(self, reporter: Reporter) -> None:
         """Make what is learned from, where that takes time, unless it is there; the reporter hears of it."""
-        ...
 
     @property
     def batches_per_epoch(self) -> int | None:
         """How many batches the data is cut into; None where it is generated and never repeats."""
-        ...
 
     def place(self, row: int) -> str:
         """Where an example of a batch comes from, such as a line of a file."""
-        ...
 
     def validate(self, model: nn.Module, update: int) -> Validation:
         """How good a model is on data that it does not learn from."""
-        ...
 
     def evaluate(self, model: nn.Module) -> Mapping[str, float]:
         """The figures of a finished model, on data that was used neither for training nor for choosing it."""
-        ...
 
     def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
         """What the model attends to, for an input written as text, or for an example."""
-        ...
 
     def save(self, path: Path, parameters: Parameters, story: str) -> None:
         """Write a model directory, replacing one that was there; the story is for its card."""
-        ...

@@ -30,19 +30,16 @@ from saccade.training.threads import Threads
 class Update:
     """What came of one update."""
 
-    loss: float
-    """Per target, over all processes."""
-    rate: float
-    """The learning rate."""
+    loss: float  # per target, over all processes
+    rate: float  # the learning rate
     skipped: tuple[int, ...] = ()
     """Of an update that was skipped, the examples of the batches whose loss is not finite, or else of all of them."""
 
 
 class Updates:
-    """A model in training: what changes from update to update.
+    """A model in training: what changes from update to update."""
 
-    Where several processes train it together, each has its own `Updates`, and all of them do the same.
-    """
+    # Where several processes train it together, each has its own `Updates`, and all of them do the same.
 
     def __init__(self, task: Learnable, settings: TrainingSettings, processes: Processes | None = None) -> None:
         self.task, self.settings = task, settings
@@ -55,9 +52,8 @@ class Updates:
         self.together = self._together()
         self.threads = self._threads()
         first, second = settings.adam_betas
-        self.optimizer = torch.optim.Adam(
-            self.model.parameters(), betas=(first, second), eps=settings.adam_epsilon, fused=True
-        )
+        parameters, epsilon = self.model.parameters(), settings.adam_epsilon
+        self.optimizer = torch.optim.Adam(parameters, betas=(first, second), eps=epsilon, fused=True)
         self.highest_rate = settings.learning_rate or paper_rate(task.d_model, settings.warmup)
         self.progress = Progress(task.digest)
 

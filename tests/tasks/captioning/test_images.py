@@ -67,7 +67,7 @@ def test_features_are_computed_once(folder: Path, tmp_path: Path):
     done: list[int] = []
     made = features(path, images, describes, size=8, network="n", advanced=done.append)
     assert done == [3]
-    assert made.shape == (2, 2, 3)
+    assert made.grids.shape == (3, 2, 2, 3)
     expected = describes(np.stack([pixels(image, 8) for image in images]))
     np.testing.assert_allclose(made.of([image.name for image in images]), expected, atol=1e-3)
 

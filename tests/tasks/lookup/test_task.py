@@ -8,11 +8,8 @@ import pytest
 import torch
 
 from saccade.errors import DataError, ModelError
-from saccade.tasks.lookup import lookups
-from saccade.tasks.lookup.lookups import Lookups
-from saccade.tasks.lookup.model import Retriever
 from saccade.tasks.lookup.settings import LookupSettings, RetrieverSettings
-from saccade.tasks.lookup.task import LookupTask
+from saccade.tasks.lookup.task import Lookups, LookupTask, Retriever
 from saccade.training.settings import TrainingSettings
 from saccade.training.updates import learn
 
@@ -63,14 +60,14 @@ def by_loops(model: Retriever, batch: Lookups, row: int, *, uniform: bool) -> li
 @pytest.mark.parametrize("reads", ["attention", "mean"])
 @torch.no_grad()
 def test_the_model_is_its_equations(reads: str):
-    model, batch = built(replace(MODEL, reads=reads)), lookups.draw(SMALL, np.random.default_rng(1), 5)
+    model, batch = built(replace(MODEL, reads=reads)), LookupTask(SMALL, MODEL).draw(np.random.default_rng(1), 5)
     for row, logits in enumerate(model(batch).tolist()):
         assert logits == pytest.approx(by_loops(model, batch, row, uniform=reads == "mean"), abs=1e-9)
 
 
 @torch.no_grad()
 def test_company_and_what_is_masked_change_nothing():
-    model, batch = built(), lookups.draw(SMALL, np.random.default_rng(1), 6)
+    model, batch = built(), LookupTask(SMALL, MODEL).draw(np.random.default_rng(1), 6)
     together = model(batch)
     for row in range(6):
         length = int(batch.mask[row].sum())
@@ -80,7 +77,7 @@ def test_company_and_what_is_masked_change_nothing():
 
 
 def test_the_answer_stands_beside_the_key_that_is_asked_for():
-    batch = lookups.draw(LookupSettings(), np.random.default_rng(1), 200)
+    batch = LookupTask(LookupSettings(), MODEL).draw(np.random.default_rng(1), 200)
     assert set(batch.mask.sum(dim=1).tolist()) == set(range(4, 13))
     for row in range(200):
         keys = batch.keys[row][batch.mask[row]].tolist()

@@ -14,7 +14,7 @@ from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.tasks.pointing.engine import PointerEngine
 from saccade.tasks.pointing.model import PointerNetwork
-from saccade.tasks.pointing.points import D_INPUT, STOP, PointBatch, collate, collate_sets, draw, point_batch, solve
+from saccade.tasks.pointing.points import D_INPUT, STOP, PointBatch, collate, collate_sets, draw, solve
 from saccade.tasks.pointing.settings import PointerSettings
 
 EXACT = {"rtol": 0.0, "atol": 1e-10}
@@ -29,6 +29,12 @@ MODELS = {
 }
 SETS = draw(np.random.default_rng(1), 6, 2, 7, 2)
 ORDERS = [np.random.default_rng(2).permutation(len(points)).tolist() for points in SETS]
+
+
+def point_batch(task, random, count: int, smallest: int, largest: int) -> PointBatch:
+    """New sets with their answers."""
+    sets = draw(random, count, smallest, largest, D_INPUT[task])
+    return collate(sets, solve(task, sets))
 
 
 def build(settings: PointerSettings, d_input: int = 2) -> PointerNetwork:

@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from saccade.tasks.pointing.points import D_INPUT, STOP, PointBatch, collate, draw, point_batch, solve
+from saccade.tasks.pointing.points import D_INPUT, STOP, PointBatch, collate, draw, solve
 
 TASKS = ["sort", "hull", "tour"]
+
+
+def point_batch(task, random, count: int, smallest: int, largest: int) -> PointBatch:
+    """New sets with their answers."""
+    sets = draw(random, count, smallest, largest, D_INPUT[task])
+    return collate(sets, solve(task, sets))
 
 
 def rows_of(batch: PointBatch) -> list[tuple[list[list[float]], list[int]]]:

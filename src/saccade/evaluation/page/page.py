@@ -57,10 +57,9 @@ def page(report: Report, *, version: str) -> str:
 
 def _facts(report: Report) -> Markup:
     count = len(report.references)
-    facts = [both("one reference") if count == 1 else both("references", count=count)]
-    if report.language:
-        facts.append(both("language", language=report.language))
-    return join(*(tag("span", fact) for fact in facts))
+    references = both("one reference") if count == 1 else both("references", count=count)
+    language = tag("span", both("language", language=report.language)) if report.language else ""
+    return join(tag("span", references), language)
 
 
 def _verdict(first: System, other: System) -> Markup:
@@ -72,7 +71,7 @@ def _verdict(first: System, other: System) -> Markup:
         first=first.name,
         size=f"{abs(score.value - was.value):.2f}",
         way=both("better" if score.value >= was.value else "worse"),
-        p=_p(score.p_value),
+        p=f"{score.p_value:.4f}",  # as sacreBLEU writes it
     )
 
 
@@ -89,7 +88,7 @@ def _score_cell(score: CorpusScore, scale: tuple[float, float], number: int) -> 
     assert score.interval is not None
     lower, upper, p = score.interval.lower, score.interval.upper, ""
     if score.p_value is not None:
-        p = part("p value", p=_p(score.p_value), sure="sure" if score.p_value < SURE else "")
+        p = part("p value", p=f"{score.p_value:.4f}", sure="sure" if score.p_value < SURE else "")
     hint = f"{score.name} {score.value:.2f} [{lower:.2f}, {upper:.2f}]"
     picture = strip(Bar(number, score.value, lower, upper, hint), *scale)
     return part("score", metric=score.name, **_figures(score), p=p, strip=picture)
@@ -106,12 +105,9 @@ def _oddities(report: Report) -> Markup:
         rows["uncovered"] = [f"{gaze.uncovered:.1%}" if gaze else "–" for gaze in gazes]
     if any("perplexity" in system.facts for system in report.systems):
         rows["perplexity"] = [_number(system.facts.get("perplexity")) for system in report.systems]
-    return join(
-        *(
-            part("oddity", name=both(name), why=both(f"{name} why"), cells=join(*(tag("td", cell) for cell in cells)))
-            for name, cells in rows.items()
-        )
-    )
+    written = {name: join(*(tag("td", cell) for cell in cells)) for name, cells in rows.items()}
+    parts = (part("oddity", name=both(name), why=both(f"{name} why"), cells=cells) for name, cells in written.items())
+    return join(*parts)
 
 
 def _grouping(grouping: Grouping, systems: Sequence[System]) -> Markup:
@@ -163,11 +159,8 @@ def _spread(report: Report) -> Markup:
         figures.append(part("figure", caption=both("histogram why"), picture=picture))
     for number, other in enumerate(others, start=1):
         values = _differences(first, other)
-        counts = {
-            "better": sum(value > 0 for value in values),
-            "worse": sum(value < 0 for value in values),
-            "alike": values.count(0),
-        }
+        better, worse = sum(value > 0 for value in values), sum(value < 0 for value in values)
+        counts = {"better": better, "worse": worse, "alike": values.count(0)}
         caption = both("differences why", name=other.name, first=first.name, **counts)
         picture = histogram([value for value in values if value], "Δ chrF2", above=number, around_zero=True)
         figures.append(part("figure", caption=caption, picture=picture))
@@ -196,12 +189,9 @@ def _marks() -> Markup:
 
 
 def _sorts(report: Report) -> Markup:
-    by: dict[object, Markup] = {
-        number: join("chrF2 ", tag("bdi", system.name)) for number, system in enumerate(report.systems)
-    }
-    if len(report.systems) > 1:
-        by["difference"] = both("difference")
-    return join(*(part("sort", by=key, name=name) for key, name in by.items()))
+    names = enumerate(join("chrF2 ", tag("bdi", system.name)) for system in report.systems)
+    sorts = [part("sort", by=number, name=name) for number, name in names]
+    return join(*sorts, part("sort", by="difference", name=both("difference")) if len(sorts) > 1 else "")
 
 
 def _label(bucket: Bucket, element: str = "span") -> Markup | str:
@@ -210,9 +200,8 @@ def _label(bucket: Bucket, element: str = "span") -> Markup | str:
 
 def _scale(scores: Sequence[CorpusScore]) -> tuple[float, float]:
     """From the lowest to the highest end of the intervals, with some room."""
-    ends = [
-        end for score in scores if score.interval for end in (score.interval.lower, score.interval.upper, score.value)
-    ]
+    intervals = [(score.interval, score.value) for score in scores if score.interval]
+    ends = [end for interval, value in intervals for end in (interval.lower, interval.upper, value)]
     room = 0.15 * (max(ends) - min(ends)) or 1.0
     return min(ends) - room, max(ends) + room
 
@@ -228,7 +217,3 @@ def _figures(score: CorpusScore | BucketScore) -> dict[str, str]:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
-
-
-def _p(value: float) -> str:
-    return f"{value:.4f}"  # as sacreBLEU writes it

@@ -18,6 +18,7 @@ from saccade import settings
 from saccade.data.loader import Loaded
 from saccade.data.sampler import Position
 from saccade.directory import Description, save
+from saccade.engines.engine import Advanced
 from saccade.engines.tracing import written_tokens
 from saccade.errors import DataError
 from saccade.evaluation.scores import CorpusScore, bleu_tokenization
@@ -59,8 +60,7 @@ class PhotographsTask:
     def prepare(self, reporter: Reporter) -> None:
         """Compute the features of all images, unless they are there."""
         for split, images in (("valid", self.valid), ("train", self.train)):
-            advanced = partial(_report, reporter, f"features, {split}", len(images))
-            self.features(split, advanced)
+            self.features(split, images, partial(_report, reporter, f"features, {split}", len(images)))
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -86,12 +86,10 @@ class PhotographsTask:
         """What describes images."""
         return EfficientNet(self.task.network)
 
-    def features(self, split: str, advanced: Callable[[int], None] = lambda _: None) -> Features:
-        """Those of the images of `train` or `valid`, computed if need be; `advanced` is called with the number done."""
-        given = self.train if split == "train" else self.valid
-        path, images = self.task.features / f"{split}.npy", [each.image for each in given]
-        checksum = self.network.checksum
-        return features(path, images, self.network, size=SIZE, network=checksum, advanced=advanced)
+    def features(self, split: str, images: Sequence[Captioned], advanced: Advanced = lambda _: None) -> Features:
+        """Those of the images of a split, computed if need be; `advanced` is called with the number done."""
+        path, paths, network = self.task.features / f"{split}.npy", [each.image for each in images], self.network
+        return features(path, paths, network, size=SIZE, network=network.checksum, advanced=advanced)
 
     @cached_property
     def corpus(self) -> CaptionCorpus:
@@ -163,19 +161,18 @@ class PhotographsTask:
             figures, said = {"loss": self._loss(model, every)}, self._described(model, every, self.search)
         changes: dict[str, Callable[[str], str]] = {"BLEU": str, "bare BLEU": bare}
         for name, change in changes.items():
-            found = self._bleu(said, every, change)
-            assert found.interval is not None
+            score = self._bleu(said, every, change)
+            assert score.interval is not None
             figures |= {
-                name: found.value,
-                f"{name}, lower": found.interval.lower,
-                f"{name}, upper": found.interval.upper,
+                name: score.value,
+                f"{name}, lower": score.interval.lower,
+                f"{name}, upper": score.interval.upper,
             }
         return figures | {"different captions": len(set(said)) / len(said)}
 
     def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
         """Where in an image was looked for each piece; a TEXT is the path of the image."""
-        image = self.valid[0].image if text is None else Path(text)
-        return self.traces(model, [image])
+        return self.traces(model, [self.valid[0].image if text is None else Path(text)])
 
     def traces(self, model: nn.Module, images: Sequence[Path]) -> list[AttentionTrace]:
         """What is said of each image, and where was looked."""
@@ -199,7 +196,7 @@ class PhotographsTask:
 
     def _corpus(self, split: str, given: Sequence[Captioned]) -> CaptionCorpus:
         ids = [self.tokenizer.encode_many(map(self._cased, each.captions)) for each in given]
-        return CaptionCorpus(self.features(split), [each.image.name for each in given], ids)
+        return CaptionCorpus(self.features(split, given), [each.image.name for each in given], ids)
 
     def _cased(self, text: str) -> str:
         return text.lower() if self.task.lowercase else text
@@ -248,9 +245,8 @@ def caption_bleu(
     metric = BLEU(lowercase=True, tokenize=bleu_tokenization(language), force=True)
     most = max(len(each) for each in references)
     columns = [[each[at] if at < len(each) else None for each in references] for at in range(most)]
-    references_by_file = cast(
-        Sequence[Sequence[str]], columns
-    )  # sacreBLEU takes None for no reference, and says not so
+    # sacreBLEU takes None for no reference, and says not so.
+    references_by_file = cast(Sequence[Sequence[str]], columns)
     whole = metric.corpus_score(list(captions), references_by_file)
     counts = counted(metric, captions, references_by_file)
     assert abs(score(metric, counts) - whole.score) < 1e-6

@@ -59,11 +59,6 @@ class PointBatch(PointSets):
         return [target[: length - 1] - 1 for target, length in zip(targets, lengths, strict=True)]
 
 
-def point_batch(task: PointTask, random: np.random.Generator, count: int, smallest: int, largest: int) -> PointBatch:
-    sets = draw(random, count, smallest, largest, D_INPUT[task])
-    return collate(sets, solve(task, sets))
-
-
 def draw(random: np.random.Generator, count: int, smallest: int, largest: int, d_input: int) -> list[Points]:
     """Elements spread evenly between 0 and 1, as many of them as drawn evenly from `smallest` to `largest`."""
     sizes = random.integers(smallest, largest + 1, size=count)

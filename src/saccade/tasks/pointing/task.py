@@ -13,7 +13,7 @@ from saccade.tasks.generated import TEST, GeneratedTask
 from saccade.tasks.pointing.engine import PointerEngine, label
 from saccade.tasks.pointing.geometry import Points, answer_scores, exact_match, need_enough
 from saccade.tasks.pointing.model import PointerNetwork
-from saccade.tasks.pointing.points import D_INPUT, PointBatch, draw, point_batch, solve
+from saccade.tasks.pointing.points import D_INPUT, PointBatch, collate, draw, solve
 from saccade.tasks.pointing.settings import PointerSettings, PointsSettings
 from saccade.trace.trace import AttentionTrace
 
@@ -29,7 +29,8 @@ class PointingTask(GeneratedTask[PointsSettings, PointerSettings, PointBatch]):
         return PointerNetwork(self.model, D_INPUT[self.task.kind])
 
     def draw(self, random: np.random.Generator, count: int) -> PointBatch:
-        return point_batch(self.task.kind, random, count, self.task.smallest, self.task.largest)
+        sets = draw(random, count, self.task.smallest, self.task.largest, D_INPUT[self.task.kind])
+        return collate(sets, solve(self.task.kind, sets))
 
     def loss(self, model: nn.Module, batch: PointBatch) -> Tensor:
         """The cross-entropy of all answers and stops."""

@@ -25,8 +25,8 @@ def read_glossary(path: Path) -> dict[str, str]:
                 f"Every line of {path} must have two columns, a source phrase, a tab and its translation, but line "
                 f"{number} has {columns}. Put one tab between the two."
             )
-        is_header, header = header and _is_header(cells), False
-        if is_header:
+        is_first, header = header, False
+        if is_first and all(cell.casefold() in known for cell, known in zip(cells, HEADERS, strict=True)):
             continue
         source, target = cells
         if glossary.setdefault(source, target) != target:
@@ -35,7 +35,3 @@ def read_glossary(path: Path) -> dict[str, str]:
                 "than a line before it. Leave one of them out."
             )
     return glossary
-
-
-def _is_header(cells: list[str]) -> bool:
-    return all(cell.casefold() in known for cell, known in zip(cells, HEADERS, strict=True))

@@ -158,10 +158,8 @@ class _ZstdReader(io.RawIOBase):
 
 def damaged(path: Path, number: int, error: Exception) -> DataError:
     """A compressed file of which so many lines could be read."""
-    return DataError(
-        f"{path} must be a complete compressed file, but it is damaged after line {number}: {error}. "
-        "Copy or download it again."
-    )
+    problem = f"it is damaged after line {number}: {error}"
+    return DataError(f"{path} must be a complete compressed file, but {problem}. Copy or download it again.")
 
 
 def not_utf8(path: Path, number: int, error: UnicodeDecodeError) -> DataError:

@@ -4,8 +4,8 @@ import hashlib
 import io
 import os
 import select
-import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -84,10 +84,8 @@ class Lines:
     @property
     def num_bytes(self) -> int | None:
         """The size of all files, or None if there is a pipe among them."""
-        states = [path.stat() for path in self._paths]
-        if not states or not all(stat.S_ISREG(each.st_mode) for each in states):
-            return None
-        return sum(each.st_size for each in states)
+        all_files = bool(self._paths) and all(path.is_file() for path in self._paths)
+        return sum(path.stat().st_size for path in self._paths) if all_files else None
 
     def close(self) -> None:
         """Nothing can be read afterwards."""
@@ -122,9 +120,10 @@ class Lines:
         except DAMAGES as error:
             raise damaged(self._paths[self._number], self._line, error) from None
         if len(raw) > LONGEST and not raw.endswith(b"\n"):
+            name = self._paths[self._number] if self._paths else "standard input"
             raise DataError(
-                f"A line must have at most {LONGEST:,} bytes, but line {self._line + 1} of {self._name} has more. Is "
-                "it text, with a newline after each paragraph? Put some in, for example with: fold -s -w 1000"
+                f"A line must have at most {LONGEST:,} bytes, but line {self._line + 1} of {name} has more. Is it "
+                "text, with a newline after each paragraph? Put some in, for example with: fold -s -w 1000"
             )
         return raw
 
@@ -159,21 +158,15 @@ class Lines:
         self._offset += len(content)
         self._hash.update(content)
 
-    @property
-    def _name(self) -> str:
-        return str(self._paths[self._number]) if self._paths else "standard input"
-
 
 class Pipe:
     """A stream that tells whether more is there already."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._content, self._at = b"", 0
-        try:
-            self._handle: int | None = file.fileno()
-        except OSError:  # it is no stream of the system
-            self._handle = None
+        self._file, self._content, self._at = file, b"", 0
+        self._handle: int | None = None
+        with suppress(OSError):  # it is no stream of the system
+            self._handle = file.fileno()
 
     def readline(self, limit: int) -> bytes:
         """Up to and with the next newline, but no more than so many bytes."""
