@@ -45,7 +45,7 @@ TASKS = """\
 # Recipes of other tasks
 
 A recipe with a `[task]` instead of `[data]` and `[tokenizer]` learns that task. `run` is as above; batches are measured
-in examples, by `task.batch`. `[training]` has the settings that are named here, and a recipe of a task that searches also
+in examples, by `task.batch`. `[training]` has the settings that are named here. A recipe of a task that searches also
 has `[search]`, as above. A setting that a task would ignore is refused.
 """
 
