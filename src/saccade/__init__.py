@@ -80,39 +80,25 @@ __all__ = [
 ]
 
 
-_LAZY = {
-    "Alignment": "saccade.aligner",
-    "AttentionTrace": "saccade.trace.trace",
-    "Evaluation": "saccade.evaluator",
-    "EvaluationReporter": "saccade.evaluator",
-    "HeadSelection": "saccade.trace.alignment",
-    "LineOptions": "saccade.line_translation",
-    "LineReporter": "saccade.line_translation",
-    "LineTranslation": "saccade.line_translation",
-    "MinimumRisk": "saccade.evaluation.risk",
-    "Recipe": "saccade.recipe",
-    "Reporter": "saccade.training.reporter",
-    "SentencePairs": "saccade.aligner",
-    "TaskModel": "saccade.tasks.model",
-    "TrainingEstimate": "saccade.training.estimate",
-    "TrainingResult": "saccade.trainer",
-    "Translation": "saccade.translation",
-    "Translations": "saccade.translation",
-    "Translator": "saccade.translator",
-    "Wording": "saccade.text.wording",
-    "align": "saccade.aligner",
-    "describe_model": "saccade.library",
-    "draw": "saccade.trace.draw",
-    "estimate": "saccade.trainer",
-    "evaluate": "saccade.evaluator",
-    "export_model": "saccade.library",
-    "import_model": "saccade.library",
-    "load": "saccade.translator",
-    "open_model": "saccade.library",
-    "prepare": "saccade.trainer",
-    "train": "saccade.trainer",
-    "translate_file": "saccade.line_translation",
+_MODULES = {
+    "aligner": "Alignment SentencePairs align",
+    "evaluation.risk": "MinimumRisk",
+    "evaluator": "Evaluation EvaluationReporter evaluate",
+    "library": "describe_model export_model import_model open_model",
+    "line_translation": "LineOptions LineReporter LineTranslation translate_file",
+    "recipe": "Recipe",
+    "tasks.model": "TaskModel",
+    "text.wording": "Wording",
+    "trace.alignment": "HeadSelection",
+    "trace.draw": "draw",
+    "trace.trace": "AttentionTrace",
+    "trainer": "TrainingResult estimate prepare train",
+    "training.estimate": "TrainingEstimate",
+    "training.reporter": "Reporter",
+    "translation": "Translation Translations",
+    "translator": "Translator load",
 }
+_LAZY = {name: f"saccade.{module}" for module, names in _MODULES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
