@@ -135,7 +135,7 @@ def test_files_that_cannot_be_learned_from_are_refused(tmp_path: Path):
     source, target = write_pair(tmp_path, "a.en", "a.de")
     with pytest.raises(DataError, match=r"b\.de.*exist"):
         starter_recipe(directory=tmp_path, source=source, target=tmp_path / "b.de")
-    with pytest.raises(DataError, match="two files"):
+    with pytest.raises(SettingsError, match="two files"):
         starter_recipe(directory=tmp_path, source=source, target=source, source_language="en", target_language="de")
     target.write_text("too\nshort\n")
     with pytest.raises(DataError, match=r"450 lines but .* has 2"):

@@ -17,6 +17,7 @@ from saccade.trace.alignment import (
     flipped,
     head_selections,
     links,
+    links_above,
     parse_heads,
     shares,
     symmetrise,
@@ -46,7 +47,7 @@ def test_among_equals_the_first_and_nothing_for_nothing():
 
 def test_a_threshold_gives_several_links_or_none():
     matrix = np.array([[0.5, 0.5, 0.0], [0.4, 0.3, 0.3], [0.0, 0.2, 0.8]])
-    assert links(matrix, 0.5) == [(0, 0), (1, 0), (2, 2)]
+    assert links_above(matrix, 0.5) == [(0, 0), (1, 0), (2, 2)]
 
 
 # -- two directions --
