@@ -19,8 +19,9 @@ from saccade.nn import multihead
 from saccade.nn.attention import Memory, attend
 from saccade.nn.dropout import Dropout
 from saccade.nn.multihead import MultiHeadAttention
+from saccade.tasks.translation import loss
 from saccade.text.tokenizer import BOS, EOS, PAD
-from saccade.training import learner, machine
+from saccade.training import machine
 from saccade.training.loop import Training
 from saccade.training.loss import smoothed_loss
 
@@ -75,7 +76,7 @@ def no_threads(self: Training) -> None:
 
 TRICKS = {
     "threads": Trick("each thread learns from a part of the batch", Training, "_threads", no_threads),
-    "chunks": Trick("loss in chunks, never all scores at once", learner, "smoothed_loss_chunked", smoothed_loss),
+    "chunks": Trick("loss in chunks, never all scores at once", loss, "smoothed_loss_chunked", smoothed_loss),
     "bytes": Trick("dropout from one random byte an element", Dropout, "forward", usual_dropout),
     "malloc": Trick("freed memory is kept, not given back", machine, "keep_freed_memory", lambda: None),
     "flash": Trick("attention in one kernel", multihead, "attend_fused", explicit_attention),

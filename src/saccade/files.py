@@ -178,10 +178,12 @@ def lock(path: Path, refusal: Exception) -> Iterator[None]:
     try:
         yield
     finally:
-        # Safe while it is held: filelock does not accept a file that was removed between its open and its lock.
-        with suppress(OSError):
-            path.unlink()
-        guard.release()
+        try:
+            # Safe while it is held: filelock does not accept a file that was removed between its open and its lock.
+            with suppress(OSError):
+                path.unlink()
+        finally:
+            guard.release()
 
 
 # -- checksums --

@@ -14,7 +14,7 @@ def two_updates(write_task, tmp_path: Path):
     """Parameters after two updates of a small model, which drops nothing."""
     from saccade.data.prepare import prepare
     from saccade.tasks.translation.task import TranslationTask
-    from saccade.training.reporter import Training
+    from saccade.training.loop import Training
     from saccade.training.run import Run
 
     # With a large ε Adam does not blow rounding noise, such as the gradients of keys' biases, up to full steps.

@@ -120,7 +120,7 @@ def test_an_interrupt_is_no_traceback(saccade, monkeypatch: pytest.MonkeyPatch, 
         raise KeyboardInterrupt
 
     monkeypatch.setattr("saccade.recipe.Recipe.load", interrupted)
-    assert saccade("prepare", tmp_path) == (130, "", "interrupted\n")
+    assert saccade("train", tmp_path) == (130, "", "interrupted\n")
 
 
 def _helps() -> Iterator[list[str]]:

@@ -216,7 +216,7 @@ def left_behind(run: Path) -> dict[str, Any]:
     """All files of a finished run that must not depend on how often it stopped, without the time that it took."""
     files: dict[str, Any] = {"metrics": metrics(run)}
     for path in sorted([*run.glob("checkpoints/**/*"), *run.glob("model/**/*")]):
-        if path.is_dir():
+        if path.is_dir() or "ct2" in path.parts:  # which is made when somebody translates
             continue
         content: Any = path.read_bytes()
         if path.name == "checkpoint.json":

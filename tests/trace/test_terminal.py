@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
+from rich.style import Style
 
 from saccade.trace.terminal import heatmap
 from saccade.trace.trace import AttentionTrace, Layer, Tokens
@@ -19,6 +20,7 @@ def one_layer(source, target, matrix):
 
 def draw(trace, width=80, colours=None, **chosen):
     file = io.StringIO()
+    Style._add.cache_clear()  # sums of styles keep the codes of the terminal that they were first drawn on
     console = Console(file=file, width=width, color_system=colours, force_terminal=colours is not None)
     console.print(heatmap(trace, **chosen))
     return file.getvalue()

@@ -136,8 +136,12 @@ def _check_end(moment: Moment, code: int, said: str) -> None:
 
 
 def contents(run: Path) -> dict[str, str | bytes]:
-    """All that a run has left, but for the times and its own name."""
-    return {str(path.relative_to(run)): _timeless(path, run) for path in run.rglob("*") if path.is_file()}
+    """All that a run has left, but for the times, the checksum of the card, which has one, and its own name."""
+    return {
+        str(path.relative_to(run)): _timeless(path, run)
+        for path in run.rglob("*")
+        if path.is_file() and path.name != "manifest.json"
+    }
 
 
 def _timeless(path: Path, run: Path) -> str | bytes:

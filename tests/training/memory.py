@@ -83,10 +83,10 @@ def main(what: str) -> None:
         print(told // 2**20)
         return
     learning = training()
-    batches = learning._batches(Position())
+    batches = learning.batches(Position())
     for _ in range(2):
         for _ in range(12):
-            learning._update(batches)
+            learning.update(batches)
         print(resident())
         learning.measure(learning.parameters())
     peak = peak_bytes()

@@ -92,7 +92,9 @@ class TranslationRecipe(Recipe):
 
         own = ModelDirectory.open_translator(self.training.warm_start).tokenizers
         kind, size = own.source.kind, len(own.source)
-        return replace(self, tokenizer=replace(self.tokenizer, kind=kind, vocabulary=size, shared=own.shared))
+        return replace(
+            self, tokenizer=replace(self.tokenizer, kind=kind, vocabulary=size, shared=own.shares_vocabulary)
+        )
 
 
 RECIPES = (TranslationRecipe,)
