@@ -21,7 +21,7 @@ make() { # NAME: a new environment with torch
 install() { # NAME WHAT...
     environment=$1
     shift
-    "venv/$environment/bin/python" -m pip install -qq --disable-pip-version-check -c venv/torch.txt "$@"
+    "venv/$environment/bin/python" -m pip install -qq --disable-pip-version-check -c venv/torch.txt annotated-types "$@"
 }
 
 for name in ${*:-huggingface joeynmt eole pymarian}; do

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from saccade.fields import Changeable
+from saccade.training.reporter import Reporter
 from saccade.training.settings import TrainingSettings
 
 
@@ -37,6 +38,12 @@ class Recipe:
     def resolved(self) -> "Recipe":
         """The same with what follows from other files, such as the vocabulary of a model that training starts from."""
         return self
+
+    def prepare(self, reporter: Reporter) -> None:
+        """Make what is learned from, unless it is there."""
+        from saccade.tasks.build import open_task
+
+        open_task(self).prepare(reporter)
 
     @staticmethod
     def load(path: str | Path, overrides: Sequence[str] = ()) -> "Recipe":

@@ -77,10 +77,8 @@ def train(
 
 def prepare(recipe: Recipe | str | Path, *, overrides: Sequence[str] = (), reporter: Reporter | None = None) -> Path:
     """Prepare the data of a recipe below its run directory, unless it is there; `train` does this by itself."""
-    from saccade.tasks.build import open_task
-
     recipe = _loaded(recipe, overrides)
-    open_task(recipe).prepare(reporter or Reporter())
+    recipe.prepare(reporter or Reporter())
     return recipe.run
 
 

@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import annotated_types
 import pytest
 
 ECHO = """
@@ -123,12 +124,15 @@ def test_wrong_options(words: list[str], capsys: pytest.CaptureFixture[str]):
 
 @pytest.fixture
 def echo(tmp_path: Path) -> Path:
-    """Peers, one of which returns its input. Its Python has the standard library and nothing else."""
+    """Peers, one of which returns its input. Its Python has the standard library, annotated-types and nothing else."""
     python, script = tmp_path / "peers/venv/echo/bin/python", tmp_path / "peers/decode/echo.py"
     for path in (python, script):
         path.parent.mkdir(parents=True)
     script.write_text(ECHO)
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/annotated_types").symlink_to(Path(annotated_types.__file__).parent)
+    path = f'PYTHONPATH="$PYTHONPATH:{tmp_path}/site"'
+    python.write_text(f'#!/bin/sh\n{path} exec "{sys.executable}" -S "$@"\n')
     python.chmod(0o755)
     return tmp_path / "peers"
 

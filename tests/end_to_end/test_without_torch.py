@@ -115,15 +115,6 @@ except SystemExit as end:
     assert (result.stderr, result.stdout.splitlines()[-1]) == ("", "0 []")
 
 
-def test_racing_decoders_works(without_torch, work: Path):
-    words = ("--model", "model", "--sentences", "20", "--windows", "1", "--source", "train.en")
-    result = without_torch.run("bench", "decode", *words)
-    assert result.returncode == 0, result.stderr
-    names = [line.split("|")[1].strip() for line in result.stdout.splitlines() if line.startswith("| ")]
-    ours = ["CTranslate2 by hand, float32", "saccade, float32", "CTranslate2 by hand, int8", "saccade, int8"]
-    assert [name for name in names if name[:1].isalpha()] == ours * 2
-
-
 def test_evaluating_a_model_works(without_torch, work: Path):
     result = without_torch.run("evaluate", "-m", "model", "--source", "valid.en", "--reference", "valid.de")
     assert (result.returncode, result.stderr) == (0, "")

@@ -12,6 +12,7 @@ from saccade.models.settings import ModelSettings, RecurrentSettings, Transforme
 from saccade.recipe import Recipe
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import TokenizerSettings
+from saccade.training.reporter import Reporter
 from saccade.training.settings import TrainingSettings
 
 
@@ -83,6 +84,12 @@ class TranslationRecipe(Recipe):
                     f"(data.max_tokens + 1), not {attention.num_positions}: a location score has no other positions. "
                     "Raise it, lower data.max_tokens, or set model.attention.truncates = true"
                 )
+
+    def prepare(self, reporter: Reporter) -> None:
+        """The same as the task does, without torch."""
+        from saccade.tasks.translation.preparation import prepare_corpus  # which knows this class
+
+        prepare_corpus(self, reporter)
 
     def resolved(self) -> "TranslationRecipe":
         """A warm start brings its own tokenizers, whatever the section says."""

@@ -11,7 +11,7 @@ from torch import nn
 from saccade import settings
 from saccade.data.corpus import Example
 from saccade.data.loader import Loaded, Resampling, load
-from saccade.data.prepare import Prepared, prepare
+from saccade.data.prepare import Prepared
 from saccade.data.sampler import Position, Sampler
 from saccade.directory import CARD, Description, Direction, ModelDirectory, save
 from saccade.engines.torch import TorchEngine
@@ -22,6 +22,7 @@ from saccade.models.fill import fill
 from saccade.models.settings import RecurrentSettings
 from saccade.search.settings import SearchSettings
 from saccade.tasks.translation.loss import TranslationLoss
+from saccade.tasks.translation.preparation import prepare_corpus
 from saccade.tasks.translation.settings import TranslationRecipe, TranslationTrainingSettings
 from saccade.text.tokenizer import Tokenizers
 from saccade.trace.trace import AttentionTrace
@@ -73,19 +74,7 @@ class TranslationTask:
 
     def prepare(self, reporter: Reporter) -> None:
         """Clean, learn tokenizers and encode, unless it has been done."""
-        recipe, warm_start = self.recipe, self.recipe.training.warm_start
-        prepared = prepare(
-            recipe.data,
-            recipe.tokenizer,
-            recipe.run / "corpus",
-            seed=recipe.training.seed,
-            reuse=ModelDirectory.open_translator(warm_start).tokenizers if warm_start else None,
-            replaces=not any((recipe.run / "checkpoints").glob("update-*")),
-            progress=lambda stage, done, total: reporter.preparing(stage, done, total, "pairs"),
-        )
-        rows = [(what, f"{count:,}", example) for what, count, example in prepared.report.table()]
-        reporter.prepared(_summary(prepared), rows)
-        self.prepared = _validatable(prepared)
+        self.prepared = _validatable(prepare_corpus(self.recipe, reporter))
 
     @cached_property
     def prepared(self) -> Prepared:
@@ -240,16 +229,6 @@ def _validatable(prepared: Prepared) -> Prepared:
 def _model_section(given: ModelDirectory) -> str:
     """The [model] section of a recipe for a model like this one."""
     return tomli_w.dumps({"model": settings.table(given.description.model)})
-
-
-def _summary(prepared: Prepared) -> str:
-    """What a corpus amounts to, in a sentence."""
-    tokens, tokenizers = prepared.train.num_tokens, prepared.tokenizers
-    target = "" if tokenizers.shared else f" and {len(tokenizers.target):,}"
-    return (
-        f"{tokens[0]:,} source tokens, {tokens[1]:,} target tokens; vocabulary of {len(tokenizers.source):,}{target}; "
-        f"{len(prepared.valid_examples):,} pairs for validation"
-    )
 
 
 def open_task(recipe: TranslationRecipe, tokenizers: object = None) -> TranslationTask:
