@@ -50,7 +50,7 @@ class CleaningSettings(Checked):
     max_characters: Positive = 2000
     """Pairs with a side longer than this are left out."""
     max_ratio: Annotated[float, Ge(1)] = 9.0
-    """Pairs with one side so many times as long as the other, in characters, are left out; sides of up to 20
+    """Pairs with one side this many times as long as the other, in characters, are skipped; sides of up to 20
     characters are not compared. Six is normal between English and Chinese."""
     deduplicate: bool = True
     """Of exact duplicates, source and target alike, only the first is kept."""

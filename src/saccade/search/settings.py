@@ -19,7 +19,7 @@ class SearchSettings(Checked):
 
     method: Literal["beam", "diverse", "alternatives", "sampling"] = "beam"
     """`beam` keeps the likeliest prefixes; `diverse` does so in groups that avoid each other's tokens; `alternatives`
-    completes the likeliest next tokens of a given prefix, one translation each; `sampling` draws tokens by chance."""
+    completes the likeliest next tokens of a given prefix, one translation each; `sampling` samples tokens."""
 
     beam: Annotated[int, Interval(ge=1, le=1000)] = 5
     """How many prefixes of a translation are kept at each step; 1 is greedy search. `sampling` keeps none."""
@@ -56,7 +56,7 @@ class SearchSettings(Checked):
     """The tokens a translation may have beyond `max_length_factor` times the source."""
 
     no_repeat_ngram: Length = 0
-    """No so many tokens in a row come twice in a translation. 0 is off."""
+    """Forbid repeating any n-gram of this size in a translation. 0 is off."""
 
     max_repeats: Length = 0
     """No token and no group of tokens comes more often than this one right after the other, which breaks the loops that
@@ -73,7 +73,7 @@ class SearchSettings(Checked):
     """With `method = "sampling"`: log-probabilities are divided by this; below 1, likely tokens become likelier."""
 
     top_k: Annotated[int, Interval(ge=0, le=1_000_000_000)] = 0
-    """With `method = "sampling"`: only the so many likeliest tokens are drawn from. 0 is all of them."""
+    """With `method = "sampling"`: sample from this number of likeliest tokens only. 0 is all of them."""
 
     top_p: Annotated[float, Gt(0), Le(1)] = 1.0
     """With `method = "sampling"`: only the likeliest tokens are drawn from that together have this probability."""

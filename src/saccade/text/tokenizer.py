@@ -40,7 +40,7 @@ class TokenizerSettings(Checked):
     kind: Kind = "bpe"
     """`bpe` (byte-pair encoding), `unigram` (unigram language model) or `char` (single characters)."""
     vocabulary: Annotated[int, Interval(ge=5, le=1_000_000)] = 8000
-    """Number of pieces, the 4 specials included; a corpus too small for so many gives fewer."""
+    """Number of pieces, the 4 specials included; a small corpus gives fewer."""
     shared: bool = True
     """One vocabulary for both languages; `false` learns one for each."""
     byte_fallback: bool = True
@@ -50,7 +50,7 @@ class TokenizerSettings(Checked):
     character_coverage: Annotated[float, Interval(ge=0.9, le=1.0)] = 1.0
     """Share of the corpus's characters that get a piece each; 0.9995 suits Chinese and Japanese."""
     max_sentences: Positive = 2_000_000
-    """Learned on a random sample of at most so many lines."""
+    """Learned on a random sample of at most this number of lines."""
     sampling: Probability = 0.0
     """Subword regularisation in training: `bpe` leaves out each merge with this probability (BPE-dropout; 0.1 is
     usual), `unigram` draws segmentations with their probability to this power (0.1 to 0.5). Texts get longer by it,

@@ -33,13 +33,13 @@ class TrainingSettings(Checked):
     clip_norm: Weight = 1.0
     """Gradients with a larger norm are scaled down to it; 0 switches clipping off."""
     max_skipped: Changeable[Positive] = 10
-    """An update whose loss or gradients are not finite is left out; after so many in a row, the run stops."""
+    """An update whose loss or gradients are not finite is skipped; after this number in a row, the run stops."""
     validate_every: Changeable[Positive] = 1000
     """Updates between two validations; each measures loss and BLEU on the validation set."""
     best_by: Literal["quality", "loss"] = "quality"
     """What makes a checkpoint the best so far: BLEU of translations (in another task its own measure), or the loss."""
     patience: Changeable[NotNegative] = 0
-    """Stop after so many validations without a new best; 0 never stops early."""
+    """Stop after this number of validations without a new best; 0 never stops early."""
     checkpoint_every: Changeable[Positive] = 1000
     """Updates between two checkpoints."""
     keep: Changeable[Positive] = 3
@@ -48,9 +48,9 @@ class TrainingSettings(Checked):
     """How many of the best stay as well, of those made at an update that was validated: to go on from, with their
     optimizer, where later updates were for the worse. The best model itself always stays, as the run's `model`."""
     keep_every: Changeable[NotNegative] = 0
-    """Checkpoints at multiples of so many updates stay for ever; 0 keeps none of them."""
+    """Checkpoints at multiples of this number of updates stay for ever; 0 keeps none of them."""
     average: Changeable[NotNegative] = 5
-    """The last so many checkpoints are averaged at the end; the average is kept if it validates better still."""
+    """This number of last checkpoints is averaged at the end; the average is kept if it validates better still."""
     log_every: Changeable[Positive] = 50
     """Updates between two lines of metrics.jsonl."""
     tensorboard: Changeable[bool] = False
