@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import shutil
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -162,17 +163,33 @@ def _remove(leftover: Path) -> None:
         leftover.unlink(missing_ok=True)
 
 
+# -- places --
+
+
+def user_cache() -> Path:
+    """This user's cache directory of saccade: SACCADE_CACHE, or else where the platform keeps caches."""
+    if own := os.environ.get("SACCADE_CACHE"):
+        return Path(own).expanduser()
+    if home := os.environ.get("XDG_CACHE_HOME"):
+        return Path(home) / "saccade"
+    places = {"darwin": "Library/Caches", "win32": "AppData/Local"}
+    return Path.home() / places.get(sys.platform, ".cache") / "saccade"
+
+
 # -- locks --
 
 
 @contextmanager
-def lock(path: Path, refusal: Exception) -> Iterator[None]:
-    """Hold a lock file, or raise `refusal` if another process holds it. The lock ends with the process in any case."""
+def lock(path: Path, refusal: Exception, *, patience: float = 0.0) -> Iterator[None]:
+    """Hold a lock file, or raise `refusal` if another process holds it and goes on so for `patience` seconds.
+
+    The lock ends with the process in any case.
+    """
     if not path.parent.is_dir():  # which filelock would make
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     guard = FileLock(path)
     try:
-        guard.acquire(timeout=0)
+        guard.acquire(timeout=patience)
     except Timeout:
         raise refusal from None
     try:

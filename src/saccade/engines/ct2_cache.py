@@ -4,14 +4,13 @@ A directory is named for what it was made from, and appears whole; if two proces
 """
 
 import hashlib
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from saccade.directory import PARAMETERS, ModelDirectory
 from saccade.engines.engine import Compute
-from saccade.files import draft_directory, remove_abandoned_drafts, sha256_of
+from saccade.files import draft_directory, remove_abandoned_drafts, sha256_of, user_cache
 from saccade.interop.ctranslate2 import convert
 from saccade.parameters import parse_parameters
 
@@ -37,12 +36,6 @@ def find_or_build(directory: ModelDirectory, compute: Compute) -> Path | Mapping
             _tidy(path, compute)
         return path
     return files
-
-
-def user_cache() -> Path:
-    """This user's cache directory of saccade."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "saccade"
 
 
 def _convert(directory: ModelDirectory, compute: Compute) -> tuple[str, Mapping[str, bytes]]:
