@@ -15,7 +15,10 @@ def import_(
     output: Annotated[Path, argument(metavar="DIR", help="Where the model directory goes; must not exist.")],
     origin: Annotated[
         Literal["marian"],
-        typer.Option("--from", help="marian: Hugging Face's layout of Marian models, such as OPUS-MT."),
+        typer.Option(
+            "--from",
+            help="marian: Marian models such as OPUS-MT, as Hugging Face lays them out or as published (.npz).",
+        ),
     ] = "marian",
 ) -> None:
     """Make a model directory of a model that another program has trained.

@@ -1,4 +1,4 @@
-"""Hugging Face's layout of Marian models (OPUS-MT and others), in and out, with numpy alone.
+"""Marian models (OPUS-MT and others), in and out, with numpy alone: Hugging Face's layout, and Marian's own files in.
 
 Names differ from ours, and the vocabulary: specials have any ids, and decoding begins with `<pad>`, not with `<s>`.
 """
@@ -18,6 +18,7 @@ from saccade.directory import CARD, PARAMETERS, Description, Direction, ModelDir
 from saccade.errors import ModelError
 from saccade.files import draft_directory
 from saccade.interop import marian_files as files
+from saccade.interop import marian_npz
 from saccade.interop.marian_files import Marian
 from saccade.interop.marian_vocabulary import MARK, SPM, Order, order, tokenizers
 from saccade.models.settings import TransformerSettings
@@ -31,10 +32,13 @@ README = "README.md"
 SPECIAL_IDS = {"pad_token_id": PAD, "bos_token_id": BOS, "eos_token_id": EOS, "decoder_start_token_id": BOS}
 
 
-def import_model(path: Path, output: Path) -> None:
-    """Read a Marian directory and write a model directory, which must not exist, that translates the same."""
+def import_model(path: Path, output: Path, *, provenance: str | None = None) -> None:
+    """Read a Marian directory and write a model directory, which must not exist, that translates the same.
+
+    `provenance` tells the readers of its card where the model comes from.
+    """
     check_new(output, "imported", "directory")
-    given = files.read(path)
+    given = marian_npz.read(path) if marian_npz.is_original(path) else files.read(path)
     source, target = _orders(given)
     settings, parameters = _converted(given, source, target)
     longest = [given.config["max_position_embeddings"], given.words.get("model_max_length")]
@@ -45,7 +49,8 @@ def import_model(path: Path, output: Path) -> None:
         model=settings,
         search=_search(given.search),
     )
-    save(output, description, tokenizers(path, given.words, source, target), parameters, _card(given, description))
+    card = _card(given, description, provenance)
+    save(output, description, tokenizers(path, given.words, source, target), parameters, card)
 
 
 def export(directory: ModelDirectory, output: Path) -> None:
@@ -77,12 +82,13 @@ def _orders(given: Marian) -> tuple[Order, Order]:
     """Of the source's ids, and of the target's."""
     config, words = given.config, given.words
     (num_source, num_target), start = files.num_tokens(config), config["decoder_start_token_id"]
-    origin = str(given.path / files.VOCABULARY)
+    first, second = given.vocabularies
+    origin = str(given.path / first)
     if given.target_ids is None:
         source = target = order(given.source_ids, num_target, words, start, origin=origin)
     else:
         source = order(given.source_ids, num_source, words, None, origin=origin)
-        origin = str(given.path / files.TARGET_VOCABULARY)
+        origin = str(given.path / second)
         target = order(given.target_ids, num_target, words, start, origin=origin)
     for name, place in (("pad_token_id", PAD), ("eos_token_id", EOS)):
         if config.get(name) not in (None, target.rows[place]):
@@ -160,12 +166,13 @@ def _search(given: Mapping[str, Any]) -> SearchSettings:
     return search
 
 
-def _card(given: Marian, description: Description) -> str:
-    head = (
-        f"# {description.source_language} → {description.target_language}\n\n"
-        f"Imported from {given.path.resolve().name}, a Marian model as Hugging Face lays it out. "
-        "Its data, scores and licence are those of its authors.\n"
+def _card(given: Marian, description: Description, provenance: str | None) -> str:
+    layout = "as Hugging Face lays it out" if given.vocabularies[0] == files.VOCABULARY else "with Marian's own files"
+    provenance = provenance or (
+        f"Imported from {given.path.resolve().name}, a Marian model {layout}. "
+        "Its data, scores and licence are those of its authors."
     )
+    head = f"# {description.source_language} → {description.target_language}\n\n{provenance}\n"
     readme = given.path / README
     return f"{head}\n{readme.read_text('utf-8', 'replace')}" if readme.is_file() else head
 

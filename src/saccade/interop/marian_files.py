@@ -64,6 +64,8 @@ class Marian:
     """None where both sides have one vocabulary."""
     tables: Tables
     tensors: Tensors
+    vocabularies: tuple[str, str] = (VOCABULARY, TARGET_VOCABULARY)
+    """The files that the ids were read from."""
 
 
 def read(path: Path) -> Marian:
@@ -74,7 +76,7 @@ def read(path: Path) -> Marian:
     tables = Tables.of(config)
     search = {**config, **_json(path / GENERATION, optional=True)}
     target_ids = _json(path / TARGET_VOCABULARY) if words.get("separate_vocabs") else None
-    tensors = _tensors(path / PARAMETERS, config, tables)
+    tensors = checked_tensors(_read(path / PARAMETERS), config, tables, origin=str(path / PARAMETERS), told=CONFIG)
     return Marian(path, config, words, search, _json(path / VOCABULARY), target_ids, tables, tensors)
 
 
@@ -168,9 +170,11 @@ def _check_config(path: Path, config: Mapping[str, Any]) -> None:
         raise ModelError(f"{path} must describe a model that saccade can express, but {'; '.join(problems)}.")
 
 
-def _tensors(path: Path, config: Mapping[str, Any], tables: Tables) -> Tensors:
-    """All tensors that count, of the right shapes; what is left over or missing is refused."""
-    tensors = _read(path)
+def checked_tensors(tensors: Tensors, config: Mapping[str, Any], tables: Tables, *, origin: str, told: str) -> Tensors:
+    """All tensors that count, of the right shapes; what is left over or missing is refused.
+
+    `told` names the file that describes them.
+    """
     aliases = {SHARED, HEAD, *EMBEDDING.values()}
     if tables == Tables(SHARED, SHARED, SHARED) and SHARED not in tensors:
         # Tables that are one and the same are written once, and some writers choose another name for it.
@@ -194,7 +198,7 @@ def _tensors(path: Path, config: Mapping[str, Any], tables: Tables) -> Tensors:
     ]
     if problems:
         raise ModelError(
-            f"The tensors of {path} must be those that {CONFIG} describes, but {'; '.join(sorted(problems)[:5])}"
+            f"The tensors of {origin} must be those that {told} describes, but {'; '.join(sorted(problems)[:5])}"
             f"{f'; and {len(problems) - 5} more' if len(problems) > 5 else ''}. The files do not belong together, or "
             "the model is of another make: download them again, or look for a plain Marian Transformer."
         )
