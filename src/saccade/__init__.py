@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from saccade.errors import (
     CheckpointError,
     DataError,
+    DownloadError,
     MissingDependency,
     ModelError,
     OutputExists,
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from saccade.aligner import Alignment, SentencePairs, align
     from saccade.evaluation.risk import MinimumRisk
     from saccade.evaluator import Evaluation, EvaluationReporter, evaluate
-    from saccade.library import describe_model, export_model, import_model, open_model
+    from saccade.interop.hub import DownloadReporter
+    from saccade.library import describe_model, export_model, get_model, import_model, open_model
     from saccade.line_translation import LineOptions, LineReporter, LineTranslation, translate_file
     from saccade.recipe import Recipe
     from saccade.tasks.model import TaskModel
@@ -40,6 +42,8 @@ __all__ = [
     "AttentionTrace",
     "CheckpointError",
     "DataError",
+    "DownloadError",
+    "DownloadReporter",
     "Evaluation",
     "EvaluationReporter",
     "HeadSelection",
@@ -71,6 +75,7 @@ __all__ = [
     "estimate",
     "evaluate",
     "export_model",
+    "get_model",
     "import_model",
     "load",
     "open_model",
@@ -84,7 +89,8 @@ _MODULES = {
     "aligner": "Alignment SentencePairs align",
     "evaluation.risk": "MinimumRisk",
     "evaluator": "Evaluation EvaluationReporter evaluate",
-    "library": "describe_model export_model import_model open_model",
+    "interop.hub": "DownloadReporter",
+    "library": "describe_model export_model get_model import_model open_model",
     "line_translation": "LineOptions LineReporter LineTranslation translate_file",
     "recipe": "Recipe",
     "tasks.model": "TaskModel",

@@ -4,6 +4,7 @@ SaccadeError
 ├── SettingsError       a settings file or `--set`: every problem at once
 ├── DataError           corpora and input files: missing, unequal, empty, not UTF-8
 ├── ModelError          a model directory that is none, is damaged, of a newer version or of another kind
+├── DownloadError       a model that cannot be fetched: no such name, no network, no access, a wrong checksum
 ├── CheckpointError     a run's checkpoint that was cut short or damaged
 ├── TrainingError       a training that cannot go on: its numbers are not finite, or another one writes to its run
 ├── OutputExists        an output path that exists already
@@ -34,6 +35,10 @@ class DataError(SaccadeError):
 
 class ModelError(SaccadeError):
     """A model directory that cannot be loaded, or not for this purpose."""
+
+
+class DownloadError(SaccadeError):
+    """A model that cannot be fetched."""
 
 
 class CheckpointError(SaccadeError):

@@ -14,6 +14,7 @@ from saccade.evaluation.comparison import Comparison, compare
 from saccade.evaluation.page.page import page
 from saccade.evaluation.report import Report, Submission, report, score_json
 from saccade.evaluation.significance import Test
+from saccade.locate import is_name
 from saccade.search.overrides import adjust_search
 from saccade.search.settings import SearchSettings
 from saccade.text.formats.opening import check_new, open_text
@@ -152,7 +153,9 @@ class _Text:
 
 
 def _is_model(system: System) -> bool:
-    return isinstance(system, Translator) or (isinstance(system, str | Path) and Path(system).is_dir())
+    if not isinstance(system, str | Path):
+        return isinstance(system, Translator)
+    return is_name(system) or Path(system).is_dir()
 
 
 def _open(name: str, system: System, sources: _Text | None) -> Translator:

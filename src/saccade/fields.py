@@ -30,6 +30,10 @@ class MayChange:
     """Marks a setting that a run may be resumed with changed: it does not alter what earlier updates have meant."""
 
 
+class MayBeName:
+    """Marks a path that may also be the name of a model on a hub, which is no path and stays as it is."""
+
+
 @dataclass(frozen=True, eq=False)
 class Advice:
     """What to say to people who give a value that does not exist here but that they know from elsewhere."""
@@ -38,6 +42,7 @@ class Advice:
 
 
 Changeable = Annotated[T, MayChange]
+ModelPath = Annotated[Path, MayBeName]
 Positive = Annotated[int, Ge(1)]
 NotNegative = Annotated[int, Ge(0)]
 Layers = Annotated[int, Interval(ge=1, le=1000)]
@@ -46,6 +51,8 @@ Seed = Annotated[int, Interval(ge=0, le=2**32 - 1)]
 Probability = Annotated[float, Ge(0), Lt(1)]
 Weight = Annotated[float, Ge(0)]
 
+HUB = "hf:"
+"""How the name of a model on a hub begins: `hf:OWNER/NAME`."""
 WORDS = {bool: "true or false", int: "an integer", float: "a number", str: "a string", Path: "a path"}
 _PRESET_HELP = "Named values that the other settings of this section start from."
 

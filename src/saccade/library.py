@@ -1,4 +1,4 @@
-"""Models as files: opened for any task, described, exported and imported. What the commands do, in a call each."""
+"""Models as files: fetched, opened, described, exported and imported. What the commands do, in a call each."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -7,17 +7,35 @@ from saccade import settings
 from saccade.directory import CARD, PARAMETERS, ModelDirectory
 from saccade.errors import ModelError, need_torch
 from saccade.files import sha256_of
-from saccade.interop import ctranslate2, marian
+from saccade.interop import ctranslate2, hub, marian
 from saccade.interop.ctranslate2 import Quantization
+from saccade.interop.hub import DownloadReporter, HubName
+from saccade.locate import locate_model
 
 if TYPE_CHECKING:
     from saccade.tasks.model import TaskModel
     from saccade.translator import Translator
 
 
+def get_model(
+    name: str,
+    output: str | Path | None = None,
+    *,
+    revision: str | None = None,
+    reporter: DownloadReporter | None = None,
+) -> Path:
+    """Fetch a model from a hub, such as "Helsinki-NLP/opus-mt-en-de", and return its model directory.
+
+    The hub is asked which commit `revision` (main, unless given here or after an @) is now; what is here of it is not
+    fetched again. The directory is `output`, which must not exist, or one in the cache, where
+    `saccade.load("hf:Helsinki-NLP/opus-mt-en-de")` finds it without a network.
+    """
+    return hub.get(HubName.parse(name, revision), None if output is None else Path(output), reporter)
+
+
 def open_model(path: str | Path, *, device: str = "cpu") -> "Translator | TaskModel":
     """A model of any task: a `Translator`, or else a `TaskModel`, which can be evaluated and shown."""
-    directory = ModelDirectory.open(Path(path))
+    directory = ModelDirectory.open(locate_model(path))
     if directory.description.task.kind == "translation":
         from saccade.engines.automatic import load_engine
         from saccade.translator import Translator
@@ -31,7 +49,7 @@ def open_model(path: str | Path, *, device: str = "cpu") -> "Translator | TaskMo
 
 def describe_model(path: str | Path) -> dict[str, Any]:
     """What a model is: kind, sizes, vocabulary, languages, checksum, and its card."""
-    directory = ModelDirectory.open(Path(path))
+    directory = ModelDirectory.open(locate_model(path))
     facts: dict[str, Any] = {"path": str(directory.path), "num_parameters": directory.num_parameters}
     if directory.own_tokenizers is not None:
         facts["source_vocabulary"] = len(directory.tokenizers.source)
@@ -47,7 +65,7 @@ def export_model(
     path: str | Path, output: str | Path, *, to: Literal["ctranslate2", "marian"], quantize: Quantization = "float32"
 ) -> Path:
     """Write a model in the format of another program, with its tokenizers beside; `output` must not exist."""
-    directory = ModelDirectory.open_translator(Path(path))
+    directory = ModelDirectory.open_translator(locate_model(path))
     if to == "ctranslate2":
         ctranslate2.export(directory, Path(output), quantize=quantize)
     elif quantize == "float32":

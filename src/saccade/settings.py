@@ -89,7 +89,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     if isinstance(value, Path):
-        return str(value.absolute()).replace("$", "$$")
+        is_name = value.as_posix().startswith(fields.HUB)
+        return (value.as_posix() if is_name else str(value.absolute())).replace("$", "$$")
     return value
 
 
@@ -269,7 +270,7 @@ class _Reader:
 
     def value(self, hint: Any, value: Any, where: str) -> Any:
         advice = next((marker.sentences for marker in fields.markers(hint) if isinstance(marker, fields.Advice)), {})
-        hint = fields.strip(hint)
+        may_be_name, hint = fields.MayBeName in fields.markers(hint), fields.strip(hint)
         origin, args = get_origin(hint), get_args(hint)
         if origin in (Union, UnionType):
             return self.union([arg for arg in args if arg is not NoneType], value, where, advice)
@@ -280,7 +281,8 @@ class _Reader:
         if is_dataclass(hint):
             return self.section(hint, value, where)
         if hint is Path:
-            return self.path(value, where)
+            is_name = may_be_name and isinstance(value, str) and value.startswith(fields.HUB)
+            return Path(value) if is_name else self.path(value, where)
         if type(value) is int and not -_LARGEST <= value < _LARGEST:
             return self.refuse(value, where, "a number of at most 64 bits")
         if hint is float and type(value) is int:

@@ -12,6 +12,7 @@ from saccade.engines.lexical_constraints import TextConstraints
 from saccade.engines.tracing import attention_trace, read_tokens
 from saccade.errors import DataError, ModelError
 from saccade.evaluation.risk import MinimumRisk
+from saccade.locate import locate_model
 from saccade.pipeline import Pipeline
 from saccade.search.overrides import adjust_search
 from saccade.search.settings import SearchSettings
@@ -44,6 +45,7 @@ def load(
 ) -> "Translator":
     """Open a model directory, or the run directory of a training, to translate with.
 
+    "hf:OWNER/NAME" is a model on a hub, which is fetched when it is asked for first, and found again without a network.
     Several directories translate together: the probability of a token is the mean of their models'. `auto` runs a
     Transformer on a CPU with CTranslate2, which `compute="int8"` makes smaller and faster, and everything else with
     torch. `wording` and `mbr` apply to all that is translated, unless a call has its own.
@@ -54,7 +56,7 @@ def load(
     paths = [path] if isinstance(path, str | Path) else path
     if not paths:
         raise ModelError("load needs at least one model directory, but an empty list was given.")
-    first, *others = members = [ModelDirectory.open_translator(Path(member)) for member in paths]
+    first, *others = members = [ModelDirectory.open_translator(locate_model(member)) for member in paths]
     runtime = f"{engine} {compute} {device}"
     if not others:
         alone = load_engine(first, engine, device=device, compute=compute)

@@ -9,6 +9,7 @@ import typer
 
 import saccade
 from saccade.cli.console import note, print_result, stdout, table
+from saccade.cli.download import locate_given
 from saccade.cli.options import ModelPath, argument, option
 from saccade.text.formats.opening import check_new
 from saccade.trace.alignment import Method, Rows
@@ -25,7 +26,13 @@ def align(
     ],
     target: Annotated[Path, argument(metavar="TARGET", help="Their translations, in the same form.")],
     reverse: Annotated[
-        Path | None, option("--reverse", metavar="DIR", help="A model of the opposite direction; links are merged.")
+        Path | None,
+        option(
+            "--reverse",
+            metavar="DIR",
+            help="A model of the opposite direction; links are merged.",
+            callback=locate_given,
+        ),
     ] = None,
     method: Annotated[
         Method, typer.Option("--method", help="How to merge two directions, strictest first.")

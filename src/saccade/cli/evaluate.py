@@ -12,6 +12,7 @@ from rich.cells import cell_len
 
 import saccade
 from saccade.cli.console import bar, note, print_result
+from saccade.cli.download import locate
 from saccade.cli.options import Beam, ComputeChoice, EngineChoice, option
 from saccade.errors import DataError, SaccadeError
 from saccade.evaluation.significance import SURE, Test
@@ -107,7 +108,7 @@ def evaluate(
     if not models and language is None:
         note("No --language given: BLEU uses the tokenisation for languages written with spaces (13a).")
     systems: dict[str, System] = dict(files)
-    systems |= {name: saccade.load(path, engine=engine, compute=compute) for name, path in models}
+    systems |= {name: saccade.load(locate(path), engine=engine, compute=compute) for name, path in models}
     with _progress() as reporter:
         evaluation = score(
             systems,
@@ -196,7 +197,7 @@ def _progress() -> "Iterator[EvaluationReporter]":
 
 def _measure(model: list[str] | None, *, as_json: bool) -> None:
     """The figures of a model that has learned a task other than translation, on data that nobody has seen."""
-    learned = saccade.open_model(Path((model or [""])[0])) if len(model or ()) == 1 else None
+    learned = saccade.open_model(locate(Path((model or [""])[0]))) if len(model or ()) == 1 else None
     if learned is None or isinstance(learned, saccade.Translator):
         raise typer.BadParameter(
             "translations are scored against known ones: give --reference. Only a single --model that has learned "

@@ -7,11 +7,19 @@ import tomli_w
 
 import saccade
 from saccade.cli.console import print_result
+from saccade.cli.download import locate_given
 from saccade.cli.options import argument
 
 
 def info(
-    model: Annotated[Path, argument(metavar="MODEL", help="A model directory, or the run directory of a training.")],
+    model: Annotated[
+        Path,
+        argument(
+            metavar="MODEL",
+            help="A model directory, the run directory of a training, or hf:OWNER/NAME on a hub.",
+            callback=locate_given,
+        ),
+    ],
 ) -> None:
     """Say what a model is: kind, sizes, vocabulary, languages, data, scores and checksums. The output is TOML.
 

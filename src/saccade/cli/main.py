@@ -14,6 +14,7 @@ from saccade.cli import (
     demo,
     evaluate,
     export,
+    get,
     import_,
     info,
     init,
@@ -100,7 +101,22 @@ def saccade(
     """Train, run and see sequence-to-sequence attention models."""
 
 
-for module in (demo, init, prepare, train, translate, evaluate, score, align, info, export, import_, view, reproduce):
+for module in (
+    demo,
+    init,
+    prepare,
+    train,
+    translate,
+    evaluate,
+    score,
+    align,
+    info,
+    get,
+    export,
+    import_,
+    view,
+    reproduce,
+):
     verb = module.__name__.rpartition(".")[2]
     app.command(verb.removesuffix("_"), cls=Verb)(getattr(module, verb))
 

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from saccade.cli.download import locate_given
+
 
 def option(*names: str, help: str, **more: Any) -> Any:
     """An option whose help says what happens without it."""
@@ -29,8 +31,8 @@ SearchOverrides = Annotated[
     list[str] | None,
     _set(help="Override a search setting, in TOML: `--set search.length_penalty=0.8`. May be repeated."),
 ]
-_model = partial(option, "--model", "-m", metavar="DIR")
-_MODEL = "A model directory, or the run directory of a training."
+_model = partial(option, "--model", "-m", metavar="DIR", callback=locate_given)
+_MODEL = "A model directory, the run directory of a training, or hf:OWNER/NAME on a hub."
 ModelPath = Annotated[Path, _model(help=_MODEL)]
 OptionalModelPath = Annotated[Path | None, _model(help=_MODEL)]
 ModelPaths = Annotated[list[Path], _model(help=f"{_MODEL} Several translate together, as an ensemble.")]

@@ -71,13 +71,13 @@ class Marian:
 def read(path: Path) -> Marian:
     """All files, checked against one another."""
     _check_layout(path)
-    config, words = _json(path / CONFIG), _json(path / TOKENIZER, optional=True)
+    config, words = read_json(path / CONFIG), read_json(path / TOKENIZER, optional=True)
     _check_config(path / CONFIG, config)
     tables = Tables.of(config)
-    search = {**config, **_json(path / GENERATION, optional=True)}
-    target_ids = _json(path / TARGET_VOCABULARY) if words.get("separate_vocabs") else None
+    search = {**config, **read_json(path / GENERATION, optional=True)}
+    target_ids = read_json(path / TARGET_VOCABULARY) if words.get("separate_vocabs") else None
     tensors = checked_tensors(_read(path / PARAMETERS), config, tables, origin=str(path / PARAMETERS), told=CONFIG)
-    return Marian(path, config, words, search, _json(path / VOCABULARY), target_ids, tables, tensors)
+    return Marian(path, config, words, search, read_json(path / VOCABULARY), target_ids, tables, tensors)
 
 
 def counterparts(layers: Mapping[str, int]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -115,7 +115,7 @@ def _check_layout(path: Path) -> None:
             f"{path} must be a directory with a Marian model as Hugging Face lays it out, but there is "
             f"{'a file' if path.exists() else 'nothing'} of that name. Download all files of the model into one."
         )
-    separate = _json(path / TOKENIZER, optional=True).get("separate_vocabs")
+    separate = read_json(path / TOKENIZER, optional=True).get("separate_vocabs")
     wanted = [CONFIG, PARAMETERS, *SPM, VOCABULARY, *([TARGET_VOCABULARY] if separate else [])]
     missing = [name for name in wanted if not (path / name).is_file()]
     if missing == [PARAMETERS] and (path / PICKLE).is_file():
@@ -133,24 +133,30 @@ def _check_layout(path: Path) -> None:
         )
 
 
-def _json(path: Path, *, optional: bool = False) -> dict[str, Any]:
+def read_json(path: Path, *, optional: bool = False) -> dict[str, Any]:
+    """A table in JSON; empty if it is `optional` and not there."""
     if optional and not path.is_file():
         return {}
     try:
         found = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"{path} must be JSON, but it cannot be read as such ({error}). Download it again.") from None
     if not isinstance(found, dict):
         raise ModelError(f"{path} must be a JSON object, but it is a {type(found).__name__}. Download it again.")
     return found
 
 
-def _check_config(path: Path, config: Mapping[str, Any]) -> None:
+def check_kind(config: Mapping[str, Any], *, origin: str) -> None:
+    """Refuse a config.json of another kind of model."""
     if config.get("model_type") != "marian":
         raise ModelError(
-            f'{path} must describe a Marian model, with "model_type": "marian", but it says '
+            f'{origin} must describe a Marian model, with "model_type": "marian", but it says '
             f"{json.dumps(config.get('model_type'))}. There is no import for other kinds of models."
         )
+
+
+def _check_config(path: Path, config: Mapping[str, Any]) -> None:
+    check_kind(config, origin=str(path))
     numbers = (*SIZES, *SAME, "vocab_size", "max_position_embeddings", "decoder_start_token_id")
     problems = [
         f"{name} must be a whole number, not {json.dumps(config.get(name))}"

@@ -32,7 +32,7 @@ MOST_BYTES = 8 * 2**30
 NAME = re.compile(r"\w[\w.+-]*")
 """What a file beside decoder.yml may be called."""
 
-WANTED = {
+WANTED: dict[str, tuple[object, ...]] = {
     "type": ("transformer",),
     "right-left": ("false",),
     "transformer-preprocess": ("",),

@@ -1,13 +1,12 @@
 """The recipe of translation, the task that a recipe is of unless it says otherwise. No torch here."""
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Annotated, Literal
 
 from annotated_types import Interval
 
 from saccade.data.settings import DataSettings
-from saccade.fields import Changeable, Positive, Probability, Weight
+from saccade.fields import Changeable, ModelPath, Positive, Probability, Weight
 from saccade.models.settings import ModelSettings, RecurrentSettings, TransformerSettings
 from saccade.recipe import Recipe
 from saccade.search.settings import SearchSettings
@@ -40,8 +39,9 @@ class TranslationTrainingSettings(TrainingSettings):
     """How many sentences of the validation set are translated for BLEU, at most."""
     validation_beam: Changeable[Annotated[int, Interval(ge=1, le=1000)]] = 1
     """Beam of the translations made for validation."""
-    warm_start: Path | None = None
-    """A model directory whose parameters the run starts from; it must have the same settings and tokenizers."""
+    warm_start: ModelPath | None = None
+    """A model directory, or hf:OWNER/NAME on a hub, whose parameters the run starts from; it must have the same
+    settings and tokenizers."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """bfloat16 multiplies matrices with 8 bits of precision (autocast), where the hardware is faster that way;
     parameters, loss and validation stay in float32."""
@@ -92,15 +92,19 @@ class TranslationRecipe(Recipe):
         prepare_corpus(self, reporter)
 
     def resolved(self) -> "TranslationRecipe":
-        """A warm start brings its own tokenizers, whatever the section says."""
+        """A warm start brings its own tokenizers, whatever the section says; one on a hub is fetched."""
         if self.training.warm_start is None:
             return self
         from saccade.directory import ModelDirectory  # which knows this class
+        from saccade.locate import locate_model
 
-        own = ModelDirectory.open_translator(self.training.warm_start).tokenizers
+        start = locate_model(self.training.warm_start)
+        own = ModelDirectory.open_translator(start).tokenizers
         kind, size = own.source.kind, len(own.source)
         return replace(
-            self, tokenizer=replace(self.tokenizer, kind=kind, vocabulary=size, shared=own.shares_vocabulary)
+            self,
+            tokenizer=replace(self.tokenizer, kind=kind, vocabulary=size, shared=own.shares_vocabulary),
+            training=replace(self.training, warm_start=start),
         )
 
 
