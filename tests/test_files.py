@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -155,6 +156,7 @@ def test_abandoned_drafts_are_told_from_those_being_written(tmp_path: Path):
 
 HOLD = """
 import sys
+import threading
 from pathlib import Path
 from saccade.files import lock
 with lock(Path(sys.argv[1]), RuntimeError("held")):
@@ -171,6 +173,23 @@ def test_a_lock_refuses_others_and_leaves_nothing(tmp_path: Path):
         with pytest.raises(RuntimeError, match="three"), lock(path, RuntimeError("three")):
             pass
     assert names(tmp_path) == []
+
+
+def test_a_lock_can_be_waited_for(tmp_path: Path):
+    path, entered = tmp_path / ".lock", []
+
+    def wait() -> None:
+        with lock(path, RuntimeError("still held"), patience=60.0):
+            entered.append(True)
+
+    waiting = threading.Thread(target=wait)
+    with lock(path, RuntimeError("one")):
+        waiting.start()
+        waiting.join(0.2)
+        assert waiting.is_alive()
+        assert not entered
+    waiting.join()
+    assert entered
 
 
 def test_a_lock_ends_with_its_process(tmp_path: Path):
@@ -235,3 +254,19 @@ def test_a_directory_without_a_manifest_and_one_with_nonsense(tmp_path: Path):
         (tmp_path / "manifest.json").write_text(content)
         with pytest.raises(ValueError):  # noqa: PT011
             files.read_manifest(tmp_path)
+
+
+# -- places --
+
+
+def test_the_cache_directory_is_where_users_want_it(monkeypatch: pytest.MonkeyPatch):
+    for name in ("SACCADE_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/home/ada")
+    for platform, expected in (("linux", ".cache"), ("darwin", "Library/Caches"), ("win32", "AppData/Local")):
+        monkeypatch.setattr(sys, "platform", platform)
+        assert files.user_cache() == Path("/home/ada") / expected / "saccade"
+    monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
+    assert files.user_cache() == Path("/caches/saccade")
+    monkeypatch.setenv("SACCADE_CACHE", "~/models")
+    assert files.user_cache() == Path("/home/ada/models")

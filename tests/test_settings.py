@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from saccade import settings
 from saccade.errors import SettingsError
-from saccade.fields import Changeable, Positive, describe
+from saccade.fields import Changeable, ModelPath, Positive, describe
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,6 +155,23 @@ def test_a_relative_variable_refers_to_the_working_directory(tmp_path: Path, mon
     monkeypatch.setenv("CORPORA", "corpora")
     corpus = settings.parse(Corpus, {"source": "$CORPORA/a"}, origin="test", base=Path("/recipes"))
     assert corpus.source == tmp_path / "corpora/a"
+
+
+def test_a_model_may_be_named_instead(tmp_path: Path) -> None:
+    """Where a model is asked for; elsewhere such a name is a path like any other."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Start:
+        model: ModelPath | None = None
+        file: Path | None = None
+
+    def read(table: dict[str, str]) -> Start:
+        return settings.parse(Start, table, origin="test", base=tmp_path)
+
+    named = read({"model": "hf:owner/name@refs/pr/4", "file": "hf:owner"})
+    assert named == Start(model=Path("hf:owner/name@refs/pr/4"), file=tmp_path / "hf:owner")
+    assert read(settings.table(named)) == named
+    assert read({"model": "name"}).model == tmp_path / "name"
 
 
 def test_a_byte_order_mark_is_not_a_statement(tmp_path: Path) -> None:

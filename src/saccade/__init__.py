@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from saccade.aligner import Alignment, SentencePairs, align
     from saccade.evaluation.risk import MinimumRisk
     from saccade.evaluator import Evaluation, EvaluationReporter, evaluate
-    from saccade.interop.hub import DownloadReporter
+    from saccade.interop.hub_cache import DownloadReporter
     from saccade.library import describe_model, export_model, get_model, import_model, open_model
     from saccade.line_translation import LineOptions, LineReporter, LineTranslation, translate_file
     from saccade.recipe import Recipe
@@ -89,7 +89,7 @@ _MODULES = {
     "aligner": "Alignment SentencePairs align",
     "evaluation.risk": "MinimumRisk",
     "evaluator": "Evaluation EvaluationReporter evaluate",
-    "interop.hub": "DownloadReporter",
+    "interop.hub_cache": "DownloadReporter",
     "library": "describe_model export_model get_model import_model open_model",
     "line_translation": "LineOptions LineReporter LineTranslation translate_file",
     "recipe": "Recipe",

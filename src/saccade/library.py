@@ -9,7 +9,7 @@ from saccade.errors import ModelError, need_torch
 from saccade.files import sha256_of
 from saccade.interop import ctranslate2, hub, marian
 from saccade.interop.ctranslate2 import Quantization
-from saccade.interop.hub import DownloadReporter, HubName
+from saccade.interop.hub_cache import DownloadReporter, HubName
 from saccade.locate import locate_model
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from saccade.fields import HUB
-from saccade.interop import hub
-from saccade.interop.hub import DownloadReporter, HubName
+from saccade.interop.hub_cache import DownloadReporter, HubName, find
 
 
 def is_name(model: str | Path) -> bool:
@@ -17,4 +16,8 @@ def locate_model(model: str | Path, reporter: DownloadReporter | None = None) ->
     if not is_name(model):
         return Path(model)
     name = HubName.parse(model if isinstance(model, str) else model.as_posix())
-    return hub.find(name) or hub.get(name, reporter=reporter)
+    if (path := find(name)) is not None:
+        return path
+    from saccade.interop import hub  # with all that reads a model of others
+
+    return hub.get(name, reporter=reporter)

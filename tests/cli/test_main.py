@@ -24,6 +24,7 @@ VERBS = [
     "score",
     "align",
     "info",
+    "get",
     "export",
     "import",
     "view",

@@ -58,7 +58,7 @@ def test_no_such_version(hub: LoopbackHub, repository: Repository, saccade: Any)
 def test_a_name_that_is_none(hub: LoopbackHub, saccade: Any, name: str) -> None:
     assert message(saccade("get", name)) == (
         "A model on a hub must be named as OWNER/NAME or OWNER/NAME@REVISION, such as Helsinki-NLP/opus-mt-en-de, but "
-        f"this is {name}. For a path that looks so, write ./ before it."
+        f"this is {name}."
     )
     assert hub.requests == []
 

@@ -20,8 +20,8 @@ from urllib.parse import quote
 
 from saccade.errors import DownloadError, MissingDependency
 from saccade.files import sha256_of
+from saccade.interop.hub_cache import COMMIT
 
-COMMIT = re.compile(r"[0-9a-f]{40}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 BOT, TITLE = "SFconvertbot", "Adding `safetensors` variant of this model"
 """Who converts models on the hub, and what its pull requests are called."""
