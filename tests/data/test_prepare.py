@@ -32,7 +32,7 @@ def data(tmp_path: Path) -> DataSettings:
         source_language="en",
         target_language="de",
         train=(_corpus(tmp_path, "train", PAIRS),),
-        valid=_corpus(tmp_path, "valid", [("A  dog\u00a0.", "Ein Hund."), ("", "leer"), (" ", "leer"), ("x", "y")]),
+        valid=(_corpus(tmp_path, "valid", [("A  dog\u00a0.", "Ein Hund."), ("", "leer"), (" ", "leer"), ("x", "y")]),),
         hold_out=20,
     )
 
@@ -82,7 +82,7 @@ def test_long_sentences_are_left_out_and_counted(data: DataSettings, tmp_path: P
 
 def test_held_out_sources_are_not_learned_from(data: DataSettings, tmp_path: Path) -> None:
     twice = [*PAIRS, *((source, f"Hier: {target}") for source, target in PAIRS)]
-    data = replace(data, train=(_corpus(tmp_path, "twice", twice),), valid=None)
+    data = replace(data, train=(_corpus(tmp_path, "twice", twice),), valid=())
     prepared = prepare(data, TOKENIZER, tmp_path / "out", seed=1)
     held_out = {(example.source, example.target) for example in prepared.valid_examples}
     sources = {source for source, _ in held_out}
@@ -100,7 +100,7 @@ def test_held_out_sources_are_not_learned_from(data: DataSettings, tmp_path: Pat
 
 
 def test_nothing_need_be_held_out(data: DataSettings, tmp_path: Path) -> None:
-    prepared = prepare(replace(data, valid=None, hold_out=0), TOKENIZER, tmp_path / "out", seed=1)
+    prepared = prepare(replace(data, valid=(), hold_out=0), TOKENIZER, tmp_path / "out", seed=1)
     assert prepared.valid_examples == []
     assert len(prepared.train) == 200
 
@@ -173,7 +173,7 @@ def messy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataSettings:
     corpora = _corpus(tmp_path, "one", pairs[:200]), _corpus(tmp_path, "two", pairs[200:])
     cleaning = CleaningSettings(max_characters=80)
     return DataSettings(
-        source_language="en", target_language="de", train=corpora, hold_out=20, max_tokens=15, cleaning=cleaning
+        source_language="en", target_language="de", train=corpora, hold_out=16, max_tokens=15, cleaning=cleaning
     )
 
 
@@ -186,7 +186,7 @@ def test_chunks_give_what_a_plain_loop_gives(messy: DataSettings, tmp_path: Path
     messy = replace(messy, cleaning=replace(messy.cleaning, **changes))
     prepared = prepare(messy, TOKENIZER, tmp_path / "out", seed=1)
     kept, report = plain.cleaned(messy)
-    kept, valid = plain.held_out(kept, report, 20, seed=1)
+    kept, valid = plain.held_out(kept, report, 16, seed=1)
     encode = prepared.tokenizers.source.encode
     fits = [max(len(encode(example.source)), len(encode(example.target))) <= 15 for example, _ in kept]
     for (example, place), fit in zip(kept, fits, strict=True):
@@ -280,7 +280,7 @@ def test_one_process_at_a_time(data: DataSettings, tmp_path: Path) -> None:
 
 def test_wrong_data_leave_nothing_behind(data: DataSettings, tmp_path: Path) -> None:
     with pytest.raises(DataError):
-        prepare(replace(data, valid=None, hold_out=199), TOKENIZER, tmp_path / "out", seed=1)
+        prepare(replace(data, valid=(), hold_out=199), TOKENIZER, tmp_path / "out", seed=1)
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
 
 

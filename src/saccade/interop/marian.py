@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
-from saccade.directory import CARD, PARAMETERS, Description, Direction, ModelDirectory, save
+from saccade.directory import CARD, PARAMETERS, Description, ModelDirectory, save
 from saccade.errors import ModelError
 from saccade.files import draft_directory
 from saccade.interop import marian_files as files
@@ -23,6 +23,7 @@ from saccade.interop.marian_vocabulary import MARK, SPM, Order, order, tokenizer
 from saccade.models.settings import TransformerSettings
 from saccade.search.settings import SearchSettings
 from saccade.text.formats.opening import check_new
+from saccade.text.languages import Direction
 from saccade.text.portable import portable
 from saccade.text.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizer
 

@@ -17,6 +17,12 @@ def linear(update: int, *, highest: float, warmup: int, updates: int) -> float:
     return highest * max(0, updates + 1 - update) / (updates + 1 - warmup)
 
 
+def trapezoidal(update: int, *, highest: float, warmup: int, updates: int) -> float:
+    """Rises over the warm-up, stays, and falls in the last fifth of `updates`: the budget may change until then."""
+    decay = max(1, updates // 5)
+    return highest * min(1, update / warmup, max(0, updates + 1 - update) / decay)
+
+
 def paper_rate(d_model: int, warmup: int) -> float:
     """The highest rate of the paper's schedule."""
     return 1 / math.sqrt(d_model * warmup)
