@@ -169,11 +169,11 @@ def messy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataSettings:
     rng = np.random.default_rng(0)
     noise = [("", "leer"), ("x" * 90, "y" * 90), ("x" * 70, "y"), ("same", "same"), ("The dog " * 9, "Der Hund " * 9)]
     pairs = [PAIRS[rng.integers(200)] if rng.random() < 0.7 else noise[rng.integers(5)] for _ in range(300)]
-    pairs += [(source, f"{target} Ja.") for source, target in PAIRS[:40]]
+    pairs += [(source, f"{target} Ja.") for source, target in PAIRS[:40]] + [("A cat " * 9, "Die Katze " * 7)]
     corpora = _corpus(tmp_path, "one", pairs[:200]), _corpus(tmp_path, "two", pairs[200:])
     cleaning = CleaningSettings(max_characters=80)
     return DataSettings(
-        source_language="en", target_language="de", train=corpora, hold_out=16, max_tokens=15, cleaning=cleaning
+        source_language="en", target_language="de", train=corpora, hold_out=20, max_tokens=15, cleaning=cleaning
     )
 
 
@@ -186,7 +186,7 @@ def test_chunks_give_what_a_plain_loop_gives(messy: DataSettings, tmp_path: Path
     messy = replace(messy, cleaning=replace(messy.cleaning, **changes))
     prepared = prepare(messy, TOKENIZER, tmp_path / "out", seed=1)
     kept, report = plain.cleaned(messy)
-    kept, valid = plain.held_out(kept, report, 16, seed=1)
+    kept, valid = plain.held_out(kept, report, 20, seed=1)
     encode = prepared.tokenizers.source.encode
     fits = [max(len(encode(example.source)), len(encode(example.target))) <= 15 for example, _ in kept]
     for (example, place), fit in zip(kept, fits, strict=True):
@@ -250,7 +250,7 @@ def test_the_first_word_of_a_stage_is_what_was_done_before(messy: DataSettings, 
     with pytest.raises(KeyboardInterrupt):
         prepare(messy, TOKENIZER, tmp_path / "out", seed=1, progress=stop)
     prepare(messy, TOKENIZER, tmp_path / "out", seed=1, progress=lambda *what: told.append(what))
-    assert told[0] == ("cleaning", 340, None)
+    assert told[0] == ("cleaning", 341, None)
     assert next(what[1] for what in told if what[0] == "encoding") == 0
 
 

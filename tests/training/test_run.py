@@ -82,8 +82,8 @@ def test_what_does_not_alter_the_updates_so_far_may_change(
         ("data", {"max_tokens": 9}, "data.max_tokens: 128 -> 9"),
         (
             "data",
-            {"valid": CorpusSettings(file=Path("/v.tsv"))},
-            'data.valid: not set -> { file = "/v.tsv" }',
+            {"valid": (CorpusSettings(file=Path("/v.tsv")),)},
+            'data.valid[0]: not set -> { file = "/v.tsv" }',
         ),
     ],
 )
