@@ -19,8 +19,13 @@ def linear(update: int, *, highest: float, warmup: int, updates: int) -> float:
 
 def trapezoidal(update: int, *, highest: float, warmup: int, updates: int) -> float:
     """Rises over the warm-up, stays, and falls in the last fifth of `updates`: the budget may change until then."""
-    decay = max(1, updates // 5)
-    return highest * min(1, update / warmup, max(0, updates + 1 - update) / decay)
+    falling = max(0, updates + 1 - update) / (updates + 1 - decay_start(updates))
+    return highest * min(1, update / warmup, falling)
+
+
+def decay_start(updates: int) -> int:
+    """The last update of a trapezoidal schedule before its rate falls."""
+    return updates - updates // 5
 
 
 def paper_rate(d_model: int, warmup: int) -> float:
