@@ -25,6 +25,7 @@ from saccade.parameters import count_parameters, read_parameters
 from saccade.search.settings import SearchSettings
 from saccade.tasks.build import AnyModelSettings, AnyTaskSettings
 from saccade.tasks.translation.settings import TranslationSettings
+from saccade.text.formats.opening import check_new
 from saccade.text.languages import Direction, language_of
 from saccade.text.tokenizer import Tokenizers
 
@@ -151,6 +152,14 @@ class ModelDirectory:
     def parameters(self) -> dict[str, NDArray[Any]]:
         """All parameters by name."""
         return read_parameters(self.path / PARAMETERS)
+
+    def copy(self, output: Path, dtype: str) -> None:
+        """Write the same model to another directory, which must not exist, with numbers of another type."""
+        check_new(output, "written", "directory")
+        parameters = {name: values.astype(dtype) for name, values in self.parameters().items()}
+        card = self.path / CARD
+        text = card.read_text("utf-8", "replace") if card.is_file() else ""
+        save(output, self.description, self.own_tokenizers, parameters, text)
 
     def checksum(self) -> str:
         """Tells this model from any other: sha256 of parameters, make and tokenizers."""
