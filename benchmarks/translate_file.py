@@ -29,13 +29,14 @@ def save_model(path: Path) -> None:
     from saccade import directory
     from saccade.models.build import build
     from saccade.models.settings import TransformerSettings
+    from saccade.text.languages import Direction
     from saccade.text.tokenizer import Tokenizer, Tokenizers, TokenizerSettings
 
     learned = Tokenizer.learn([SENTENCE] * 9, TokenizerSettings(vocabulary=400), seed=1)
     settings = TransformerSettings(layers=1, d_model=16, d_feedforward=16, num_heads=2)
     torch.manual_seed(1)
     model = build(settings, len(learned), len(learned))
-    pair = directory.Direction(source="en", target="de")
+    pair = Direction(source="en", target="de")
     directory.save(
         path,
         directory.Description(directions=(pair,), max_tokens=32, model=settings),

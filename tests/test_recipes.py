@@ -28,7 +28,7 @@ def test_a_recipe_loads(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def _files(loaded: Recipe) -> list[Path]:
     if isinstance(loaded, TranslationRecipe):
-        corpora = [*loaded.data.train, *([loaded.data.valid] if loaded.data.valid else [])]
+        corpora = [*loaded.data.train, *loaded.data.valid]
         return [file for corpus in corpora for file in corpus.paths]
     if isinstance(loaded.task, CaptionsSettings):
         return [loaded.task.images, loaded.task.train, loaded.task.valid, loaded.task.network]

@@ -66,7 +66,9 @@ def _corpus_settings(directory: Path) -> tuple[DataSettings, str]:
             CorpusSettings(source=Path(data, "multi30k", f"{part}.en"), target=Path(data, "multi30k", f"{part}.de"))
             for part in ("train", "val")
         )
-        return DataSettings(source_language="en", target_language="de", train=(train,), valid=valid), "Multi30k en→de"
+        return DataSettings(
+            source_language="en", target_language="de", train=(train,), valid=(valid,)
+        ), "Multi30k en→de"
     path = directory / "generated.tsv"
     path.write_text("".join(f"{source}\t{target}\n" for source, target in generate_sentences()), encoding="utf-8")
     train = CorpusSettings(file=path)

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from saccade.errors import DataError
+from saccade.errors import DataError, ModelError
 from saccade.evaluation import alignment
 from saccade.evaluation.alignment import Aligned, AlignmentScore, Difference, Tried, choose
 from saccade.text.formats.lines import read_pairs
@@ -135,7 +135,11 @@ def align(
 
 def weigh_words(translator: Translator, sources: Sequence[Words], targets: Sequence[Words]) -> list[Aligned]:
     """Force the model through each target and keep its weights between these words; an empty side is refused."""
+    translator = translator.toward()
     description = translator.directory.description
+    if len(description.directions) > 1:
+        listed = ", ".join(map(str, description.directions))
+        raise ModelError(f"Words are aligned in one direction, but there are {listed}. Name the source language, too.")
     left = [join(words, spaced=has_spaces(description.source_language)) for words in sources]
     right = [join(words, spaced=has_spaces(description.target_language)) for words in targets]
     for number, pair in enumerate(zip(left, right, strict=True), start=1):
@@ -169,7 +173,7 @@ def _choose_on(
 
 
 def _check_reverse(translator: Translator, reverse: Translator) -> None:
-    there, back = translator.directory.description, reverse.directory.description
+    there, back = translator.toward().directory.description, reverse.toward().directory.description
     wanted = there.target_language, there.source_language
     if (back.source_language, back.target_language) != wanted:
         raise DataError(

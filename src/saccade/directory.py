@@ -9,7 +9,7 @@ manifest.json       size and sha256 of each of these files
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,24 +25,13 @@ from saccade.parameters import count_parameters, read_parameters
 from saccade.search.settings import SearchSettings
 from saccade.tasks.build import AnyModelSettings, AnyTaskSettings
 from saccade.tasks.translation.settings import TranslationSettings
+from saccade.text.formats.opening import check_new
+from saccade.text.languages import Direction, language_of
 from saccade.text.tokenizer import Tokenizers
 
 FORMAT = 2
 SETTINGS, PARAMETERS, CARD = "settings.toml", "model.safetensors", "card.md"
 Parameters = Mapping[str, NDArray[Any]]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Direction:
-    """A language pair, by the codes of both languages."""
-
-    source: str
-    """Language that is translated from."""
-    target: str
-    """Language that is translated to."""
-
-    def __str__(self) -> str:
-        return f"{self.source} → {self.target}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,9 +115,51 @@ class ModelDirectory:
         parts = self.path.resolve().parts
         return next((part for part in reversed(parts) if part not in ("model", "run")), parts[-1])
 
+    def find_directions(self, to: str | None = None, source: str | None = None) -> tuple[Direction, ...]:
+        """All directions into a language, perhaps from another; refused if there is none.
+
+        A code without region stands for any: `zh` for `zh-CN`.
+        """
+        known = self.description.directions
+        found = known
+        for wanted, side in ((to, "target"), (source, "source")):
+            exact = tuple(direction for direction in found if wanted in (None, getattr(direction, side)))
+            near = tuple(each for each in found if wanted and language_of(getattr(each, side)) == language_of(wanted))
+            found = exact or near
+        if not found:
+            asked = " ".join([*(["from", source] if source else []), *(["to", to] if to else [])])
+            listed = ", ".join(map(str, known))
+            raise ModelError(f"{self.name} does not translate {asked}. It translates {listed}.")
+        if to is None and len({direction.tag for direction in found}) > 1:
+            targets = " or ".join(dict.fromkeys(f'"{direction.target}"' for direction in found))
+            raise ModelError(
+                f"{self.name} translates {', '.join(map(str, known))}: name the language to translate to "
+                f"({targets}), as to=… or with --to."
+            )
+        return found
+
+    def find_direction(self, to: str, source: str) -> Direction:
+        """The one direction of two languages."""
+        return self.find_directions(to, source)[0]
+
+    def toward(self, *directions: Direction) -> "ModelDirectory":
+        """The same model for these of its directions only, which have one target, with its tag before every source."""
+        tokenizers = self.tokenizers.toward(directions[0].tag)
+        if directions == self.description.directions and tokenizers.source.tag == self.tokenizers.source.tag:
+            return self
+        return replace(self, description=replace(self.description, directions=directions), own_tokenizers=tokenizers)
+
     def parameters(self) -> dict[str, NDArray[Any]]:
         """All parameters by name."""
         return read_parameters(self.path / PARAMETERS)
+
+    def copy(self, output: Path, dtype: str) -> None:
+        """Write the same model to another directory, which must not exist, with numbers of another type."""
+        check_new(output, "written", "directory")
+        parameters = {name: values.astype(dtype) for name, values in self.parameters().items()}
+        card = self.path / CARD
+        text = card.read_text("utf-8", "replace") if card.is_file() else ""
+        save(output, self.description, self.own_tokenizers, parameters, text)
 
     def checksum(self) -> str:
         """Tells this model from any other: sha256 of parameters, make and tokenizers."""

@@ -107,7 +107,7 @@ def evaluate(
     sources = None if source is None else _Text.read(source, "text to translate")
     given = {name: _Text.read(each, "translation") for name, each in named.items() if not _is_model(each)}
     _check_counts([*references, *([sources] if sources else []), *given.values()])
-    models = {name: _open(name, each, sources) for name, each in named.items() if name not in given}
+    models = {name: _open(name, each, sources, language) for name, each in named.items() if name not in given}
     language = language or _one_language(models)
     known = [text.lines for text in references]
     submissions = {}
@@ -158,10 +158,12 @@ def _is_model(system: System) -> bool:
     return is_name(system) or Path(system).is_dir()
 
 
-def _open(name: str, system: System, sources: _Text | None) -> Translator:
+def _open(name: str, system: System, sources: _Text | None, language: str | None) -> Translator:
+    """A model, bound to one target language: a code that is not its own may be another name for it."""
     if sources is None:
         raise DataError(f"{name} is a model, which needs texts to translate, but there is no source. Give one.")
-    return system if isinstance(system, Translator) else load(str(system))
+    translator = system if isinstance(system, Translator) else load(str(system))
+    return translator.toward(language if len(translator.directions) > 1 else None)
 
 
 def _several(reference: Lines | Sequence[Lines]) -> Sequence[Lines]:

@@ -8,9 +8,16 @@ from saccade.directory import CARD, PARAMETERS, ModelDirectory
 from saccade.errors import ModelError, need_torch
 from saccade.files import sha256_of
 from saccade.interop import ctranslate2, hub, marian
-from saccade.interop.ctranslate2 import Quantization
 from saccade.interop.hub_cache import DownloadReporter, HubName
 from saccade.locate import locate_model
+
+ExportFormat = Literal["ctranslate2", "marian", "saccade"]
+Quantization = Literal["float32", "float16", "int8"]
+QUANTIZATIONS: dict[ExportFormat, tuple[Quantization, ...]] = {
+    "ctranslate2": ("float32", "int8"),
+    "marian": ("float32",),
+    "saccade": ("float32", "float16"),
+}
 
 if TYPE_CHECKING:
     from saccade.tasks.model import TaskModel
@@ -61,17 +68,20 @@ def describe_model(path: str | Path) -> dict[str, Any]:
     return {**facts, "card": card.read_text("utf-8", "replace") if card.is_file() else ""}
 
 
-def export_model(
-    path: str | Path, output: str | Path, *, to: Literal["ctranslate2", "marian"], quantize: Quantization = "float32"
-) -> Path:
-    """Write a model in the format of another program, with its tokenizers beside; `output` must not exist."""
+def export_model(path: str | Path, output: str | Path, *, to: ExportFormat, quantize: Quantization = "float32") -> Path:
+    """Write a model in the format of another program, with its tokenizers beside; `output` must not exist.
+
+    `quantize` is the type of its numbers: int8 for CTranslate2, float16 for a smaller model directory of saccade's own.
+    """
+    if quantize not in QUANTIZATIONS[to]:
+        raise ModelError(f'quantize must be {" or ".join(QUANTIZATIONS[to])} for {to}, not "{quantize}".')
     directory = ModelDirectory.open_translator(locate_model(path))
-    if to == "ctranslate2":
-        ctranslate2.export(directory, Path(output), quantize=quantize)
-    elif quantize == "float32":
+    if to == "saccade":
+        directory.copy(Path(output), quantize)
+    elif to == "marian":
         marian.export(directory, Path(output))
     else:
-        raise ModelError(f'quantize must be "float32" for Marian, which stores nothing else, not "{quantize}".')
+        ctranslate2.export(directory, Path(output), quantize="int8" if quantize == "int8" else "float32")
     return Path(output)
 
 

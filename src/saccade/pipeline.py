@@ -147,7 +147,8 @@ class Pipeline:
         yield from text_pieces(target, kept())
         translation = self._translation(text, result[0], target.decode(result[0].ids), None)
         longest = self.directory.description.max_tokens
-        too_long = (note_too_long(len(source), longest),) if len(source) > longest else ()
+        num_tokens = len(source) - len(self.directory.tokenizers.source.tag)
+        too_long = (note_too_long(num_tokens, longest),) if num_tokens > longest else ()
         return replace(translation, notes=(*too_long, *self._constraint_encoder.notes(translation.text, constraints)))
 
     def _constraints(self, text: str, wording: Wording) -> TextConstraints:
@@ -160,8 +161,9 @@ class Pipeline:
 
     @cached_property
     def _segmenter(self) -> Segmenter:
-        description = self.directory.description
-        return Segmenter(self.directory.tokenizers.source, description.source_language, description.max_tokens)
+        description, tokenizer = self.directory.description, self.directory.tokenizers.source
+        longest, language = description.max_tokens, description.source_language
+        return Segmenter(tokenizer.tagged(""), language, longest, tokenizer.tag)
 
     @cached_property
     def _constraint_encoder(self) -> ConstraintEncoder:

@@ -310,6 +310,8 @@ class _Reader:
         return self.refuse(value, where, fields.either(choices), f" {remark}".rstrip())
 
     def sequence(self, entries: tuple[Any, ...], values: Any, where: str) -> Any:
+        if isinstance(values, Mapping) and is_dataclass(entries[0]):  # one of several sections
+            return (self.section(entries[0], values, where),)
         if not isinstance(values, list):
             return self.refuse(values, where, "a list")
         if entries[-1] is ...:

@@ -16,6 +16,8 @@ from saccade.text.wording import Wording
 class TranslateKeywords(TypedDict, total=False):
     """What `Translator.translate` takes beside the texts; its docstring explains each."""
 
+    to: str | None
+    source: str | None
     beam: int | None
     n_best: int | None
     glossary: Mapping[str, str] | None

@@ -1,5 +1,6 @@
 """Text in, translation out. What most users import; `pipeline.py` is what happens in between."""
 
+import copy
 from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from saccade.locate import locate_model
 from saccade.pipeline import Pipeline
 from saccade.search.overrides import adjust_search
 from saccade.search.settings import SearchSettings
+from saccade.text.languages import Direction, guess_source
 from saccade.text.normalize import normalize
 from saccade.text.tokenizer import EOS, SPECIALS
 from saccade.text.wording import Wording
@@ -42,13 +44,16 @@ def load(
     compute: Compute = "float32",
     wording: Wording | None = None,
     mbr: MinimumRisk | None = None,
+    to: str | None = None,
+    source: str | None = None,
 ) -> "Translator":
     """Open a model directory, or the run directory of a training, to translate with.
 
     "hf:OWNER/NAME" is a model on a hub, which is fetched when it is asked for first, and found again without a network.
     Several directories translate together: the probability of a token is the mean of their models'. `auto` runs a
     Transformer on a CPU with CTranslate2, which `compute="int8"` makes smaller and faster, and everything else with
-    torch. `wording` and `mbr` apply to all that is translated, unless a call has its own.
+    torch. `wording` and `mbr` apply to all that is translated, unless a call has its own. `to` and `source` choose
+    languages of a model that has several; without them, each call chooses.
     """
     for name, given, known in (("engine", engine, EngineName), ("compute", compute, Compute)):
         if given not in get_args(known):
@@ -58,14 +63,18 @@ def load(
         raise ModelError("load needs at least one model directory, but an empty list was given.")
     first, *others = members = [ModelDirectory.open_translator(locate_model(member)) for member in paths]
     runtime = f"{engine} {compute} {device}"
+    if to is not None or source is not None:
+        first.find_directions(to, source)  # refused before anything is loaded
     if not others:
         alone = load_engine(first, engine, device=device, compute=compute)
-        return Translator(first, alone, wording=wording, mbr=mbr, runtime=runtime)
-    together = load_ensemble(members, engine, device=device, compute=compute)
-    # A text that is too long for one of them is too long.
-    shortest = min(member.description.max_tokens for member in members)
-    first = replace(first, description=replace(first.description, max_tokens=shortest))
-    return Translator(first, together, wording=wording, mbr=mbr, members=members, runtime=runtime)
+        translator = Translator(first, alone, wording=wording, mbr=mbr, runtime=runtime)
+    else:
+        together = load_ensemble(members, engine, device=device, compute=compute)
+        # A text that is too long for one of them is too long.
+        shortest = min(member.description.max_tokens for member in members)
+        first = replace(first, description=replace(first.description, max_tokens=shortest))
+        translator = Translator(first, together, wording=wording, mbr=mbr, members=members, runtime=runtime)
+    return translator if to is None and source is None else translator.toward(to, source)
 
 
 class Translator:
@@ -87,10 +96,29 @@ class Translator:
         self.directory, self.engine = directory, engine
         self.wording, self.mbr = wording or Wording(), mbr
         self.members, self.runtime = tuple(members) or (directory,), runtime
-        self._pipeline = Pipeline(directory, engine)
+        self._pipelines: dict[Direction, Pipeline] = {}
+        self._bound: dict[tuple[Direction, ...], Translator] = {}
 
     def __repr__(self) -> str:
-        return f"<Translator {self.directory.description.directions[0]}, {self.directory.path}>"
+        return f"<Translator {', '.join(map(str, self.directions))}, {self.directory.path}>"
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """What it translates, such as en → de."""
+        return self.directory.description.directions
+
+    def toward(self, to: str | None = None, source: str | None = None) -> "Translator":
+        """A translator into one language, of a model that has several; `source` is needed only where texts do not tell.
+
+        It shares the model with this one. A model of one direction needs no choice.
+        """
+        chosen = self.directory.find_directions(to, source)
+        if chosen not in self._bound:
+            bound = copy.copy(self)
+            bound.directory, bound.runtime = self.directory.toward(*chosen), f"{self.runtime} {chosen[0].tag}".rstrip()
+            bound._pipelines, bound._bound = {}, {chosen: bound}
+            self._bound[chosen] = bound
+        return self._bound[chosen]
 
     @property
     def search(self) -> SearchSettings:
@@ -106,6 +134,8 @@ class Translator:
     def translate(self, texts: str | Iterable[str], **options: Unpack[TranslateKeywords]) -> Translation | Translations:
         """Translate one text or many; the n-th translation belongs to the n-th text, blank ones included.
 
+        to, source
+            Languages, of a model that has several directions, such as to="de".
         beam, n_best
             Override the search; more translations than the beam is wide widen it.
         glossary
@@ -130,8 +160,30 @@ class Translator:
         given = self._given(options)
         listed = [texts] if isinstance(texts, str) else collect_texts(texts)
         self._check(given, len(listed))
-        translations = self._pipeline.translate(listed, given, options.get("advanced", quiet))
+        bound = self.toward(options.get("to"), options.get("source"))
+        translations = bound._translate(listed, given, options.get("advanced", quiet))
         return translations[0] if isinstance(texts, str) else translations
+
+    def _translate(self, texts: Sequence[str], options: TranslateOptions, advanced: Advanced) -> Translations:
+        """Those of each source language by themselves, where there are several."""
+        directions = [self._direction(text) for text in texts]
+        if len(set(directions)) <= 1:
+            return self._pipeline(directions[0] if texts else self.directions[0]).translate(texts, options, advanced)
+        wordings, translations = options.wordings(len(texts)), dict[int, Translation]()
+        for direction in dict.fromkeys(directions):
+            rows = [row for row, own in enumerate(directions) if own == direction]
+            given = replace(options, wording=[wordings[row] for row in rows])
+            made = self._pipeline(direction).translate([texts[row] for row in rows], given, advanced)
+            translations |= zip(rows, made, strict=True)
+        return Translations(translations[row] for row in range(len(texts)))
+
+    def _direction(self, text: str) -> Direction:
+        return self.directions[0] if len(self.directions) == 1 else guess_source(text, self.directions)
+
+    def _pipeline(self, direction: Direction) -> Pipeline:
+        if direction not in self._pipelines:
+            self._pipelines[direction] = Pipeline(self.directory.toward(direction), self.engine)
+        return self._pipelines[direction]
 
     def stream(
         self, text: str, *, search: SearchSettings | None = None, prefix: str = ""
@@ -151,7 +203,8 @@ class Translator:
                 f"This translator {kind}, which needs whole texts, but a stream shows each piece before the next is "
                 "known. Use translate, or load the model without mbr, and with no wording but a prefix."
             )
-        return self._pipeline.stream(text, settings, TextConstraints(normalize(prefix or self.wording.prefix)))
+        bound, constraints = self.toward(), TextConstraints(normalize(prefix or self.wording.prefix))
+        return bound._pipeline(bound._direction(text)).stream(text, settings, constraints)
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[float]:
         """log p(target | source) of each pair, in nats."""
@@ -160,9 +213,10 @@ class Translator:
     def score_tokens(self, sources: Sequence[str], targets: Sequence[str]) -> list[Scored]:
         """The same, token by token."""
         check_pairs(sources, targets)
-        tokenizer = self.directory.tokenizers.target
+        tokenizers = self.toward().directory.tokenizers
+        tokenizer, read = tokenizers.target, tokenizers.source.encode_many(sources)
         written = tokenizer.encode_many(targets)
-        log_probs = self.engine.token_log_probs(self.directory.tokenizers.source.encode_many(sources), written)
+        log_probs = self.engine.token_log_probs(read, written)
         pieces = ((*(tokenizer.piece(id) for id in ids), SPECIALS[EOS]) for ids in written)
         return [Scored(tokens, of_tokens) for tokens, of_tokens in zip(pieces, log_probs, strict=True)]
 
@@ -184,7 +238,7 @@ class Translator:
         if isinstance(sources, str) and isinstance(targets, str):
             return self.trace([sources], [targets], kinds=kinds)[0]
         check_pairs(sources, targets)
-        tokenizers, model = self.directory.tokenizers, self.directory.name
+        tokenizers, model = self.toward().directory.tokenizers, self.directory.name
         read = [read_tokens(tokenizers.source, text) for text in sources]
         written = [read_tokens(tokenizers.target, text) for text in targets]
         sides = ([ids for ids, _ in side] for side in (read, written))

@@ -50,6 +50,8 @@ class Tiny:
     """What is to be shown; an example of the task if absent."""
     attends: bool = True
     """Whether there are weights to show."""
+    to: tuple[str, ...] = ()
+    """What names the language to translate to, where a model has several."""
 
     def recipe(self, directory: Path) -> Path:
         """Written below a directory with its files, unless it is there."""
@@ -98,6 +100,42 @@ def every_task() -> dict[str, Tiny]:
             write=_write_strings,
             file="train.tsv",
             text="abc",
+        ),
+        "translation, directions": Tiny(
+            """
+            [data]
+            hold_out = 4
+            temperature = 2
+            [[data.train]]
+            file = "train.tsv"
+            source_language = "en"
+            target_language = "de"
+            both_ways = true
+            [[data.train]]
+            file = "valid.tsv"
+            source_language = "en"
+            target_language = "zh"
+            hold_out = 1
+            weight = 2
+            [tokenizer]
+            kind = "char"
+            vocabulary = 15
+            byte_fallback = false
+            [model]
+            layers = 1
+            d_model = 8
+            d_feedforward = 8
+            num_heads = 2
+            [search]
+            beam = 2
+            max_length_extra = 4
+            """,
+            changed="abc\tcba\n",
+            training="batch_tokens = 48",
+            write=_write_strings,
+            file="train.tsv",
+            text="abc",
+            to=("--to", "de"),
         ),
         "captions": Tiny(
             """

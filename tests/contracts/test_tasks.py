@@ -39,11 +39,18 @@ from saccade.training.task import Task
 
 TINY = every_task()
 of_every_kind = pytest.mark.parametrize("name", recipe_classes())
-of_every_training = pytest.mark.parametrize("name", [*recipe_classes(), "digits, hard", "copy, LSTM"])
+of_every_training = pytest.mark.parametrize(
+    "name", [*recipe_classes(), "translation, directions", "digits, hard", "copy, LSTM"]
+)
 """Hard attention samples and has a baseline; an LSTM has no weights to show."""
 EXACT = {"rel": 1e-9, "abs": 1e-9}
 NUM_BATCHES = 7
 """More than an epoch of photographs has."""
+
+
+def translates(name: str) -> bool:
+    """Whether a task is translation, of any directions."""
+    return name.partition(",")[0] == "translation"
 
 
 @pytest.fixture(autouse=True)
@@ -262,7 +269,10 @@ def test_a_loaded_model_says_the_same(tiny: Tiny, task: Task, tmp_path: Path):
         loaded = task.build().eval()
         fill(loaded, ModelDirectory.open(tmp_path / "model").parameters(), origin="the model")
         assert task.evaluate(loaded) == figures
-        assert task.show(model, tiny.text)[0].target == opened.translate(tiny.text, attention=True).attention.target
+        assert (
+            task.show(model, tiny.text)[0].target
+            == opened.translate(tiny.text, to=tiny.to[-1] if tiny.to else None, attention=True).attention.target
+        )
         return
     assert opened.evaluate() == figures
     if tiny.attends:
@@ -283,7 +293,7 @@ def test_weights_are_given_or_refused(tiny: Tiny, task: Task):
     assert model.training, "looking at a model leaves it as it was"
 
 
-@pytest.mark.parametrize("name", [name for name in TINY if name != "translation" and TINY[name].attends])
+@pytest.mark.parametrize("name", [name for name, tiny in TINY.items() if tiny.attends and not translates(name)])
 def test_a_text_is_shown_or_refused(task: Task):
     with pytest.raises(DataError):
         task.show(task.build(), "no such thing")
@@ -331,12 +341,16 @@ def test_the_commands_work_on_it(name: str, tiny: Tiny, trained: Path, tmp_path:
     assert ended.code == 0, ended.stderr
     assert tomllib.loads(ended.stdout)["task"]["kind"] == name.partition(",")[0]
 
-    ended = saccade("evaluate", "--model", trained / "run", "--json", *evaluation_data(name, trained, tmp_path))
+    ended = saccade(
+        "evaluate", "--model", trained / "run", "--json", *evaluation_data(name, trained, tmp_path), *tiny.to
+    )
     assert ended.code == 0, ended.stderr
     assert all(map(math.isfinite, numbers(json.loads(ended.stdout))))
 
     words = () if tiny.text is None else (tiny.text,)
-    ended = saccade("view", "--model", trained / "run", *words, "-o", tmp_path / "a.json", "-o", tmp_path / "a.html")
+    ended = saccade(
+        "view", "--model", trained / "run", *words, *tiny.to, "-o", tmp_path / "a.json", "-o", tmp_path / "a.html"
+    )
     if tiny.attends:
         assert ended.code == 0, ended.stderr
         assert load_all(tmp_path / "a.json")
@@ -344,19 +358,19 @@ def test_the_commands_work_on_it(name: str, tiny: Tiny, trained: Path, tmp_path:
         assert ended.code == 1
         assert "Weights were asked for" in ended.stderr
 
-    if name != "translation":
+    if not translates(name):
         ended = saccade("view", "--model", trained / "run", "--beam", "3")
         assert ended.code == 2
         assert "--beam" in ended.stderr
 
-    ended = saccade("translate", "--model", trained / "run", stdin="abc\n")
-    assert ended.code == (0 if name == "translation" else 1), ended.stderr
-    assert name == "translation" or f'has learned the task "{name.partition(",")[0]}"' in ended.stderr
+    ended = saccade("translate", "--model", trained / "run", *tiny.to, stdin="abc\n")
+    assert ended.code == (0 if translates(name) else 1), ended.stderr
+    assert translates(name) or f'has learned the task "{name.partition(",")[0]}"' in ended.stderr
 
 
 def evaluation_data(name: str, trained: Path, directory: Path) -> list[str | Path]:
     """Translations are measured against known ones, other tasks on data of their own."""
-    if name != "translation":
+    if not translates(name):
         return []
     pairs = [line.split("\t") for line in (trained / "valid.tsv").read_text("utf-8").splitlines()]
     for file, lines in zip(("source", "reference"), zip(*pairs, strict=True), strict=True):

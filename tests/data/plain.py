@@ -30,8 +30,13 @@ def cleaned(data: DataSettings) -> tuple[Placed, CleaningReport]:
 
 
 def held_out(kept: Placed, report: CleaningReport, count: int, seed: int) -> tuple[Placed, list[Example]]:
-    """What remains for training, and the pairs for validation."""
-    chosen = set(np.random.default_rng(seed).choice(len(kept), count, replace=False).tolist())
+    """What remains for training, and the pairs for validation: the same number of each file, at most a tenth of it."""
+    rng, files = np.random.default_rng(seed), [place.partition(":")[0] for _, place in kept]
+    chosen: set[int] = set()
+    for file in dict.fromkeys(files):
+        rows = [row for row, own in enumerate(files) if own == file]
+        size = min(count // len(set(files)), len(rows) // 10)
+        chosen |= {rows[number] for number in rng.choice(len(rows), size, replace=False)}
     valid = [example for row, (example, _) in enumerate(kept) if row in chosen]
     sources = {example.source for example in valid}
     remaining = []

@@ -32,7 +32,7 @@ def data(tmp_path: Path) -> DataSettings:
         source_language="en",
         target_language="de",
         train=(_corpus(tmp_path, "train", PAIRS),),
-        valid=_corpus(tmp_path, "valid", [("A  dog\u00a0.", "Ein Hund."), ("", "leer"), (" ", "leer"), ("x", "y")]),
+        valid=(_corpus(tmp_path, "valid", [("A  dog\u00a0.", "Ein Hund."), ("", "leer"), (" ", "leer"), ("x", "y")]),),
         hold_out=20,
     )
 
@@ -82,7 +82,7 @@ def test_long_sentences_are_left_out_and_counted(data: DataSettings, tmp_path: P
 
 def test_held_out_sources_are_not_learned_from(data: DataSettings, tmp_path: Path) -> None:
     twice = [*PAIRS, *((source, f"Hier: {target}") for source, target in PAIRS)]
-    data = replace(data, train=(_corpus(tmp_path, "twice", twice),), valid=None)
+    data = replace(data, train=(_corpus(tmp_path, "twice", twice),), valid=())
     prepared = prepare(data, TOKENIZER, tmp_path / "out", seed=1)
     held_out = {(example.source, example.target) for example in prepared.valid_examples}
     sources = {source for source, _ in held_out}
@@ -100,7 +100,7 @@ def test_held_out_sources_are_not_learned_from(data: DataSettings, tmp_path: Pat
 
 
 def test_nothing_need_be_held_out(data: DataSettings, tmp_path: Path) -> None:
-    prepared = prepare(replace(data, valid=None, hold_out=0), TOKENIZER, tmp_path / "out", seed=1)
+    prepared = prepare(replace(data, valid=(), hold_out=0), TOKENIZER, tmp_path / "out", seed=1)
     assert prepared.valid_examples == []
     assert len(prepared.train) == 200
 
@@ -169,7 +169,7 @@ def messy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataSettings:
     rng = np.random.default_rng(0)
     noise = [("", "leer"), ("x" * 90, "y" * 90), ("x" * 70, "y"), ("same", "same"), ("The dog " * 9, "Der Hund " * 9)]
     pairs = [PAIRS[rng.integers(200)] if rng.random() < 0.7 else noise[rng.integers(5)] for _ in range(300)]
-    pairs += [(source, f"{target} Ja.") for source, target in PAIRS[:40]]
+    pairs += [(source, f"{target} Ja.") for source, target in PAIRS[:40]] + [("A cat " * 9, "Die Katze " * 7)]
     corpora = _corpus(tmp_path, "one", pairs[:200]), _corpus(tmp_path, "two", pairs[200:])
     cleaning = CleaningSettings(max_characters=80)
     return DataSettings(
@@ -250,7 +250,7 @@ def test_the_first_word_of_a_stage_is_what_was_done_before(messy: DataSettings, 
     with pytest.raises(KeyboardInterrupt):
         prepare(messy, TOKENIZER, tmp_path / "out", seed=1, progress=stop)
     prepare(messy, TOKENIZER, tmp_path / "out", seed=1, progress=lambda *what: told.append(what))
-    assert told[0] == ("cleaning", 340, None)
+    assert told[0] == ("cleaning", 341, None)
     assert next(what[1] for what in told if what[0] == "encoding") == 0
 
 
@@ -280,7 +280,7 @@ def test_one_process_at_a_time(data: DataSettings, tmp_path: Path) -> None:
 
 def test_wrong_data_leave_nothing_behind(data: DataSettings, tmp_path: Path) -> None:
     with pytest.raises(DataError):
-        prepare(replace(data, valid=None, hold_out=199), TOKENIZER, tmp_path / "out", seed=1)
+        prepare(replace(data, valid=(), hold_out=199), TOKENIZER, tmp_path / "out", seed=1)
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from saccade.data.sampler import Position, Sampler
+from saccade.data.sampler import Position, Sampler, temper
 
 _START = Position()
 
@@ -154,3 +154,26 @@ def test_a_million_examples_take_seconds() -> None:
     start = time.perf_counter()
     sampler.epoch(1)
     assert time.perf_counter() - start < 10  # about one on the slow side, unless the machine is busy
+
+
+# -- many directions --
+
+
+def test_a_temperature_of_one_changes_nothing():
+    assert temper([1.0, 0.3], [10, 20], [0, 1], 1.0) == [1.0, 0.3]
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.1, 5), st.integers(1, 10_000), st.integers(0, 2)), min_size=1, max_size=6),
+    st.floats(1, 50),
+)
+def test_shares_are_flattened_and_the_epoch_stays_as_long(corpora: list[tuple[float, int, int]], temperature: float):
+    weights, counts, found = (list(column) for column in zip(*corpora, strict=True))
+    groups = [sorted(set(found)).index(group) for group in found]
+    changed = temper(weights, counts, groups, temperature)
+    before, after = (np.bincount(groups, weights=np.multiply(each, counts)) for each in (weights, changed))
+    assert after.sum() == pytest.approx(before.sum())
+    wanted = (before / before.sum()) ** (1 / temperature)
+    assert after / after.sum() == pytest.approx(wanted / wanted.sum())
+    ratios = np.divide(changed, weights)
+    assert all(ratios[one] == pytest.approx(ratios[groups.index(group)]) for one, group in enumerate(groups))

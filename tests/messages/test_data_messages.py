@@ -67,7 +67,7 @@ def test_missing_file(tmp_path: Path) -> None:
 def test_missing_file_of_a_recipe_is_named_with_its_setting(tmp_path: Path) -> None:
     missing = CorpusSettings(source=tmp_path / "a.en", target=tmp_path / "b.de")
     data = _data(tmp_path, [("a", "b")])
-    message = _message(lambda: prepare(replace(data, valid=missing), TOKENIZER, tmp_path / "out", seed=1))
+    message = _message(lambda: prepare(replace(data, valid=(missing,)), TOKENIZER, tmp_path / "out", seed=1))
     assert f"The file {tmp_path / 'b.de'}, named by data.valid.target, must exist" in message
 
 
@@ -158,7 +158,7 @@ def test_holding_out_too_much(tmp_path: Path) -> None:
 
 def test_empty_validation_corpus(tmp_path: Path) -> None:
     empty = CorpusSettings(file=_write(tmp_path / "v.tsv", ["\tx", ""]))
-    data = _data(tmp_path, [("a", "b")], valid=empty)
+    data = _data(tmp_path, [("a", "b")], valid=(empty,))
     message = _message(lambda: prepare(data, TOKENIZER, tmp_path / "out", seed=1))
     assert message.startswith(f"The validation corpus {tmp_path / 'v.tsv'} must have a pair with text on both sides")
     assert "none of its 2 has" in message
@@ -196,7 +196,7 @@ def test_directory_that_is_no_prepared_corpus(tmp_path: Path) -> None:
 def test_prepared_corpus_of_another_version(prepared: Path) -> None:
     meta = json.loads((prepared / "prepared.json").read_text(encoding="utf-8"))
     (prepared / "prepared.json").write_text(json.dumps(meta | {"version": 99}), encoding="utf-8")
-    assert "must be a prepared corpus of version 2, but it is of version 99." in _message(
+    assert "must be a prepared corpus of version 3, but it is of version 99." in _message(
         lambda: Prepared.open(prepared)
     )
 

@@ -1,7 +1,7 @@
 import pytest
 
 from saccade.errors import SettingsError
-from saccade.text.languages import check_language, is_known, language_of
+from saccade.text.languages import Direction, check_language, guess_source, is_known, language_of, with_tags
 
 
 @pytest.mark.parametrize("code", ["zh", "ZH", "zh-CN", "zh_CN", "zh-Hans-CN", "zh_hant"])
@@ -47,3 +47,31 @@ def test_all_of_iso_639_1_is_there():
     """183 codes, and sh, which was withdrawn but names many corpora."""
     letters = "abcdefghijklmnopqrstuvwxyz"
     assert sum(is_known(first + second) for first in letters for second in letters) == 184
+
+
+INTO_ENGLISH = [Direction(source=code, target="en") for code in ("de", "zh", "ja")]
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("Hund", "de"),
+        ("狗", "zh"),
+        ("犬が走る", "ja"),
+        ("MP3 播放器", "zh"),
+        ("123", "de"),
+        ("", "de"),
+        ("Die 猫 heißt Mimi", "de"),
+    ],
+)
+def test_the_script_of_a_text_tells_its_language(text: str, source: str):
+    assert guess_source(text, INTO_ENGLISH).source == source
+
+
+def test_a_script_that_nobody_writes_leaves_the_first():
+    assert guess_source("狗", INTO_ENGLISH[:1]).source == "de"
+
+
+def test_several_directions_get_tags_and_one_needs_none():
+    assert [each.tag for each in with_tags(INTO_ENGLISH)] == [">>en<<"] * 3
+    assert with_tags(INTO_ENGLISH[:1]) == (INTO_ENGLISH[0],)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from saccade.errors import ModelError
 from saccade.text.normalize import normalize
 from saccade.text.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizer, Tokenizers, TokenizerSettings
 from saccade.text.vocabulary import Vocabulary
@@ -230,3 +231,44 @@ def test_a_text_within_another_has_no_space_before_it(tokenizer: Tokenizer, text
     assert tokenizer.decode([*tokenizer.encode("A"), *tokenizer.encode_within(text)]) == "A" + text
     imported = Tokenizer(tokenizer.model, Vocabulary([tokenizer.piece(id) for id in range(len(tokenizer))]))
     assert imported.encode_within(text) == tokenizer.encode_within(text)
+
+
+# -- tags --
+
+TAGS = (">>de<<", ">>zh<<")
+
+
+@pytest.fixture(params=["bpe", "unigram", "char"])
+def with_tags(request: pytest.FixtureRequest, lines: list[str]) -> Tokenizer:
+    return Tokenizer.learn(lines, TokenizerSettings(kind=request.param, vocabulary=450), seed=1, tags=TAGS)
+
+
+@pytest.mark.parametrize("text", [*TEXTS, ">>de<< is text here"])
+def test_a_tag_stands_before_every_text_and_for_none(with_tags: Tokenizer, text: str):
+    tagged = with_tags.tagged(">>zh<<")
+    (tag,) = tagged.tag
+    assert with_tags.piece(tag) == ">>zh<<"
+    ids = with_tags.encode(text)
+    assert not {with_tags.tagged(known).tag[0] for known in TAGS} & set(ids)
+    assert tagged.encode(text) == ([tag, *ids] if ids else [])
+    encoded = tagged.encode_with_spans(text)
+    assert list(encoded.ids) == tagged.encode(text)
+    assert encoded.spans[:1] == (((0, 0),) if ids else ())
+    assert tagged.decode(tagged.encode(text)) == normalize(text)
+    assert tagged.tagged("").encode(text) == ids
+
+
+def test_tags_stay_when_texts_are_cut_anew(with_tags: Tokenizer, lines: list[str]):
+    tagged = with_tags.tagged(">>de<<")
+    texts = tagged.encode_many(lines)
+    sampled = with_tags.resample(texts, 0.5, seed=1)
+    assert [ids[:1] for ids in sampled] == [list(tagged.tag)] * len(lines)
+    assert [with_tags.decode(ids) for ids in sampled] == [normalize(line) for line in lines]
+    assert (sampled == texts) == (with_tags.kind == "char")
+
+
+def test_a_tag_that_is_unknown_is_named(with_tags: Tokenizer, tokenizer: Tokenizer):
+    with pytest.raises(ModelError, match=r"must have a piece >>fr<<.* Its language tags are: >>de<<, >>zh<<\."):
+        with_tags.tagged(">>fr<<")
+    with pytest.raises(ModelError, match=r"Its language tags are: none\."):
+        tokenizer.tagged(">>de<<")

@@ -82,8 +82,8 @@ def test_what_does_not_alter_the_updates_so_far_may_change(
         ("data", {"max_tokens": 9}, "data.max_tokens: 128 -> 9"),
         (
             "data",
-            {"valid": CorpusSettings(file=Path("/v.tsv"))},
-            'data.valid: not set -> { file = "/v.tsv" }',
+            {"valid": (CorpusSettings(file=Path("/v.tsv")),)},
+            'data.valid[0]: not set -> { file = "/v.tsv" }',
         ),
     ],
 )
@@ -163,6 +163,15 @@ def test_a_rate_that_falls_in_a_line_binds_the_number_of_updates(recipe: Transla
     started(falling)
     with pytest.raises(SettingsError, match=r"training\.updates"):
         Run.open(changed(falling, "training", updates=99))
+
+
+def test_a_trapezoid_binds_the_number_of_updates_once_its_rate_falls(recipe: TranslationRecipe):
+    falling = changed(recipe, "training", schedule="trapezoidal", updates=10)  # falls after update 8
+    started(falling)
+    with pytest.raises(SettingsError, match=r"training\.updates"):
+        Run.open(changed(falling, "training", updates=6))  # would have fallen after update 5
+    longer = changed(falling, "training", updates=99)
+    assert Run.open(longer).recipe == longer
 
 
 def test_what_was_lost_between_two_names_comes_back_and_drafts_go(recipe: TranslationRecipe):

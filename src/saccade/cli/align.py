@@ -10,7 +10,7 @@ import typer
 import saccade
 from saccade.cli.console import note, print_result, stdout, table
 from saccade.cli.download import locate_given
-from saccade.cli.options import ModelPath, argument, option
+from saccade.cli.options import From, ModelPath, To, argument, option
 from saccade.text.formats.opening import check_new
 from saccade.trace.alignment import Method, Rows
 
@@ -25,6 +25,8 @@ def align(
         Path, argument(metavar="SOURCE", help="Source sentences, one per line, with blanks between words.")
     ],
     target: Annotated[Path, argument(metavar="TARGET", help="Their translations, in the same form.")],
+    to: To = None,
+    source_language: From = None,
     reverse: Annotated[
         Path | None,
         option(
@@ -90,11 +92,11 @@ def align(
         note(f"{remark}; skipped")
     given = HeadSelection(parse_heads(heads or "all"), rows or "predicts", balance)
     found = find_links(
-        saccade.load(model),
+        saccade.load(model, to=to, source=source_language),
         pairs,
         selection=None if choose or reverse else given,
         choose_on=held_out,
-        reverse=None if reverse is None else saccade.load(reverse),
+        reverse=None if reverse is None else saccade.load(reverse, to=source_language, source=to),
         method=method,
         threshold=threshold,
     )

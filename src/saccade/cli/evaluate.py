@@ -39,7 +39,7 @@ def evaluate(
     ] = None,
     source: Annotated[Path | None, option("--source", "-s", help="What is translated, a file of lines.")] = None,
     language: Annotated[
-        str | None, option("--language", "-l", help="Target language; the model's own if there is one.")
+        str | None, option("--language", "-l", "--to", help="Target language; the model's own if it has only one.")
     ] = None,
     beam: Beam = None,
     engine: EngineChoice = "auto",

@@ -14,20 +14,24 @@ def export(
     output: Annotated[Path, argument(metavar="OUTPUT", help="The directory to write; must not exist.")],
     model: ModelPath,
     to: Annotated[
-        Literal["ctranslate2", "marian"],
-        option("--to", help="ctranslate2: for `ctranslate2.Translator`. marian: for `MarianMTModel` of transformers."),
+        Literal["ctranslate2", "marian", "saccade"],
+        option(
+            "--to",
+            help="ctranslate2: for `ctranslate2.Translator`. marian: for `MarianMTModel` of transformers. saccade: a "
+            "model directory.",
+        ),
     ],
     quantize: Annotated[
-        Literal["float32", "int8"],
-        typer.Option("--quantize", help="ctranslate2: numbers of the parameters; int8 takes a quarter of the space."),
+        Literal["float32", "float16", "int8"],
+        typer.Option("--quantize", help="Type of the parameters; float16 is for saccade, int8 for ctranslate2."),
     ] = "float32",
 ) -> None:
-    """Write a model in the format of another program, with its tokenizers beside.
+    """Write a model in the format of another program, with its tokenizers beside, or in half the space.
 
     Examples: `saccade export --model runs/en-de --to ctranslate2 en-de-ct2 --quantize int8`
 
     `saccade export --model runs/en-de --to marian en-de-marian`
+
+    `saccade export --model runs/en-de --to saccade en-de-small --quantize float16`
     """
-    if to == "marian" and quantize != "float32":
-        raise typer.BadParameter("--quantize is for --to ctranslate2; the Marian layout holds float32")
     print_result(str(saccade.export_model(model, output, to=to, quantize=quantize)))

@@ -36,6 +36,13 @@ _MODEL = "A model directory, the run directory of a training, or hf:OWNER/NAME o
 ModelPath = Annotated[Path, _model(help=_MODEL)]
 OptionalModelPath = Annotated[Path | None, _model(help=_MODEL)]
 ModelPaths = Annotated[list[Path], _model(help=f"{_MODEL} Several translate together, as an ensemble.")]
+To = Annotated[
+    str | None, option("--to", metavar="CODE", help="Language to translate to, of a model that has several: `--to de`.")
+]
+From = Annotated[
+    str | None,
+    option("--from", metavar="CODE", help="Language to translate from, where the texts do not tell."),
+]
 Beam = Annotated[
     int | None, option("--beam", "-b", min=1, help="Beam width; 1 is greedy. The model's own setting unless given.")
 ]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import saccade
 from saccade.cli.console import bar, note
-from saccade.cli.options import ComputeChoice, Device, EngineChoice, ModelPaths, argument, option
+from saccade.cli.options import ComputeChoice, Device, EngineChoice, From, ModelPaths, To, argument, option
 from saccade.text.formats.lines import read_pairs
 from saccade.text.formats.opening import check_readable
 from saccade.text.normalize import normalize
@@ -22,6 +22,8 @@ def score(
     model: ModelPaths,
     source: Annotated[Path, argument(metavar="SOURCE", help="Lines in the source language, plain, gzip or zstd.")],
     target: Annotated[Path, argument(metavar="TARGET", help="Their translations, line by line.")],
+    to: To = None,
+    source_language: From = None,
     as_json: Annotated[bool, option("--json", help="Write JSON lines, with every token's log-probability.")] = False,
     engine: EngineChoice = "auto",
     compute: ComputeChoice = "float32",
@@ -36,7 +38,7 @@ def score(
     """
     for path in (source, target):
         check_readable(path)
-    translator = saccade.load(model, engine=engine, compute=compute, device=device)
+    translator = saccade.load(model, engine=engine, compute=compute, device=device, to=to, source=source_language)
     # A mismatch is reported now rather than after an hour; a pipe can be read only once.
     total = sum(1 for _ in read_pairs(source, target)) if source.is_file() and target.is_file() else None
     blank = 0

@@ -10,7 +10,18 @@ import typer
 import saccade
 from saccade import LineOptions, LineReporter, LineTranslation, MinimumRisk, Wording
 from saccade.cli.console import Bar, bar, note, stderr
-from saccade.cli.options import Beam, ComputeChoice, Device, EngineChoice, ModelPaths, SearchOverrides, argument, option
+from saccade.cli.options import (
+    Beam,
+    ComputeChoice,
+    Device,
+    EngineChoice,
+    From,
+    ModelPaths,
+    SearchOverrides,
+    To,
+    argument,
+    option,
+)
 from saccade.errors import DataError, need_torch
 from saccade.line_translation import check_output
 from saccade.text.formats.glossary import read_glossary
@@ -33,6 +44,8 @@ def translate(
             "Run the same command again to resume an interrupted job.",
         ),
     ] = None,
+    to: To = None,
+    source: From = None,
     beam: Beam = None,
     n_best: Annotated[
         int | None, option("--n-best", min=1, help="Translations per line, best first, each after its score and a tab.")
@@ -69,6 +82,8 @@ def translate(
 
     `saccade translate --model runs/en-de news.en -o news.de`
 
+    `saccade translate --model runs/many --to zh news.en -o news.zh`
+
     `saccade translate --model runs/en-de book.en -o book.de --split sentences --set search.length_penalty=0.8`
     """
     if output is not None:
@@ -82,7 +97,9 @@ def translate(
         need_torch("--glossary")
         wording = Wording(glossary=read_glossary(glossary))
     risk = None if mbr is None else MinimumRisk(samples=mbr)
-    translator = saccade.load(model, engine=engine, compute=compute, device=device, wording=wording, mbr=risk)
+    translator = saccade.load(
+        model, engine=engine, compute=compute, device=device, wording=wording, mbr=risk, to=to, source=source
+    ).toward()
     options = LineOptions(beam, n_best, overrides or (), split, as_json, encoding_errors)
     if not files and sys.stdin.isatty():
         note("Type text to translate, a line at a time; Ctrl-D ends.")

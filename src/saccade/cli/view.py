@@ -9,7 +9,7 @@ import typer
 
 import saccade
 from saccade.cli.console import note, print_result, stdout
-from saccade.cli.options import Beam, Device, OptionalModelPath, argument, option
+from saccade.cli.options import Beam, Device, OptionalModelPath, To, argument, option
 from saccade.errors import DataError
 from saccade.text.formats.opening import check_new
 from saccade.text.normalize import normalize
@@ -22,6 +22,7 @@ from saccade.trace.words import words as in_words
 def view(
     text: Annotated[str | None, argument(metavar="TEXT", help="What to translate.")] = None,
     model: OptionalModelPath = None,
+    to: To = None,
     target: Annotated[str | None, option("--target", help="Show this translation, not the model's own.")] = None,
     stored: Annotated[Path | None, option("--from", help="Draw a stored trace (.json); needs no model.")] = None,
     kind: Annotated[
@@ -64,8 +65,10 @@ def view(
 
     A model of another task shows an example of its own, or what TEXT describes: `saccade view --model runs/documents`
     """
-    if stored is not None and any(option is not None for option in (text, model, target, beam, n_best)):
-        raise typer.BadParameter("--from shows what is stored: leave TEXT, --model, --target, --beam and --n-best out")
+    if stored is not None and any(option is not None for option in (text, model, to, target, beam, n_best)):
+        raise typer.BadParameter(
+            "--from shows what is stored: leave TEXT, --model, --to, --target, --beam and --n-best out"
+        )
     if target is not None and any(option is not None for option in (beam, n_best)):
         raise typer.BadParameter("--target is written as it is given: leave --beam and --n-best out")
     _check_outputs(outputs or [], grid=grid, chosen=layer or head)
@@ -74,7 +77,7 @@ def view(
     elif model is None:
         raise typer.BadParameter("give --model with a TEXT, or --from with a stored trace")
     else:
-        traces = _traces(model, text, target, beam, n_best or 1, device)
+        traces = _traces(saccade.open_model(model, device=device), text, to, target, beam, n_best or 1)
     if words:
         traces = [in_words(trace) for trace in traces]
     _check_choice(traces[0], kind, layer, head)
@@ -110,18 +113,23 @@ def draw(
 
 
 def _traces(
-    path: Path, text: str | None, target: str | None, beam: int | None, n_best: int, device: str
+    model: "saccade.Translator | saccade.TaskModel",
+    text: str | None,
+    to: str | None,
+    target: str | None,
+    beam: int | None,
+    n_best: int,
 ) -> list[AttentionTrace]:
     """What the model writes by itself, best first, or what it is made to write; of another task, for any input."""
-    model = saccade.open_model(path, device=device)
     if not isinstance(model, saccade.Translator):
-        if target is not None or beam is not None or n_best > 1:
-            raise typer.BadParameter("--target, --beam and --n-best need a model that translates: leave them out")
+        if to is not None or target is not None or beam is not None or n_best > 1:
+            raise typer.BadParameter("--to, --target, --beam and --n-best need a model that translates: leave them out")
         return model.show(text)
     if text is None:
         raise typer.BadParameter("give --model with a TEXT, or --from with a stored trace")
     if not all(normalize(side) for side in (text, target) if side is not None):
         raise DataError("A text to look at must have at least one token, but this one is blank.")
+    model = model.toward(to)
     if target is not None:
         return [model.trace(text, target)]
     best = model.translate(text, beam=beam, n_best=n_best, attention=True)

@@ -37,12 +37,14 @@ class RawChunk:
     first_line: int
     pairs: Sequence[Sequence[str]]
     settings: CleaningSettings
+    languages: str = ""
+    """Where there are several directions: those of the pairs, as the same text in other languages is another pair."""
 
 
 def clean(chunk: RawChunk) -> int:
     """Normalise, leave out what no other pair is needed to judge, and write the rest; returns how many were read."""
     report = CleaningReport(read=len(chunk.pairs))
-    rows, lines, pairs, sources, copies = [], [], [], [], []
+    rows, lines, pairs, sources, targets, copies = [], [], [], [], [], []
     for line, raw in enumerate(chunk.pairs, start=chunk.first_line):
         example = Example(*map(normalize, raw))
         if reason := reason_to_drop(example, chunk.settings):
@@ -50,8 +52,9 @@ def clean(chunk: RawChunk) -> int:
             continue
         rows.append(f"{example.source}\t{example.target}")  # normalised text has no tab and no newline
         lines.append(line)
-        pairs.append(digest(rows[-1]))
-        sources.append(digest(example.source))
+        pairs.append(digest(chunk.languages + rows[-1]))
+        sources.append(digest(chunk.languages + example.source))
+        targets.append(digest(chunk.languages + example.target))
         copies.append(example.source == example.target)
     _write(
         chunk.path,
@@ -60,6 +63,7 @@ def clean(chunk: RawChunk) -> int:
         lines=np.array(lines, "<u4"),
         pairs=np.array(pairs, "<u8"),
         sources=np.array(sources, "<u8"),
+        targets=np.array(targets, "<u8"),
         copies=np.array(copies, np.bool_),
     )
     return len(chunk.pairs)
@@ -79,10 +83,12 @@ class Cleaned:
     def __init__(self, paths: list[Path]) -> None:
         self.paths = paths
         self.report = CleaningReport()
-        ends = [0]
+        ends, self.corpora = [0], []
         for path in paths:
             with np.load(path) as file:
-                self.report.add(CleaningReport.from_json(_described(file)["report"]))
+                described = _described(file)
+                self.report.add(CleaningReport.from_json(described["report"]))
+                self.corpora.append(described["corpus"])
                 ends.append(ends[-1] + len(file["lines"]))
         self._ends = np.array(ends)
 
@@ -90,8 +96,12 @@ class Cleaned:
         return int(self._ends[-1])
 
     def column(self, name: str) -> NDArray[Any]:
-        """`pairs` and `sources` (digests) or `copies` (whether a pair is one) of every row."""
+        """`pairs`, `sources` and `targets` (digests) or `copies` (whether a pair is one) of every row."""
         return np.concatenate([_column(path, name) for path in self.paths])
+
+    def rows_of(self, corpus: int) -> Mask:
+        """Which rows are of a corpus."""
+        return np.repeat(np.array(self.corpora) == corpus, np.diff(self._ends))
 
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """What is given for every row, chunk by chunk."""
@@ -133,6 +143,7 @@ class TokenizerJob:
     chunks: list[Path]
     chosen: list[Mask]  # for each chunk: which sides of which rows
     settings: TokenizerSettings
+    tags: tuple[str, ...]  # of languages
 
 
 def learn(job: TokenizerJob) -> None:
@@ -142,7 +153,7 @@ def learn(job: TokenizerJob) -> None:
                 sides = [side for row in _examples(file) for side in row.split("\t")]
             yield from compress(sides, chosen.ravel().tolist())
 
-    write_atomically(job.path, Tokenizer.learn_normalized(texts(), job.settings).model)
+    write_atomically(job.path, Tokenizer.learn_normalized(texts(), job.settings, job.tags).model)
 
 
 def sampled(sides: Mask, limit: int, seed: int) -> Mask:

@@ -5,14 +5,14 @@ from which the same command continues after any interruption. The directory hold
   prepared.json                       version, fingerprint of the inputs, settings, cleaning report
   tokenizer.spm                       or source.spm and target.spm
   train/                              the token store
-  valid.source.txt, valid.target.txt  raw text, as scores are computed on raw text
+  valid.source.txt, valid.target.txt  raw text, as scores are computed on raw text; direction by direction
 """
 
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, count, islice
@@ -24,16 +24,18 @@ import numpy as np
 from saccade import files, settings
 from saccade.data import chunks
 from saccade.data.corpus import CleaningReport, Example, read
-from saccade.data.settings import CorpusSettings, DataSettings
+from saccade.data.settings import DataSettings
 from saccade.data.store import Part, TokenStore, write_store
+from saccade.data.validation import Valid, by_direction, hold_out, read_valid
 from saccade.data.workers import map_in_processes, num_workers
 from saccade.errors import DataError, ModelError, OutputExists
 from saccade.text.formats.lines import read_pairs
 from saccade.text.formats.opening import open_bytes
+from saccade.text.languages import Direction, with_tags
 from saccade.text.normalize import normalize
 from saccade.text.tokenizer import Tokenizers, TokenizerSettings
 
-VERSION = 2
+VERSION = 3
 _META = "prepared.json"
 _CHUNK = 20_000  # pairs that are cleaned or encoded at a time, and done again at most after an interruption
 _FEW = 4  # chunks; fewer are done before a second process has started
@@ -50,7 +52,8 @@ class Prepared:
     directory: Path
     tokenizers: Tokenizers
     train: TokenStore
-    valid_examples: list[Example]
+    valid: Mapping[Direction, list[Example]]
+    """Pairs that nothing is learned from, of each direction."""
     report: CleaningReport
 
     @classmethod
@@ -63,9 +66,20 @@ class Prepared:
                 f"{directory} must hold the tokenizers that its corpus was encoded with, but they were "
                 "exchanged: every id would mean another piece. Run `saccade prepare` again."
             )
-        valid = read_pairs(directory / "valid.source.txt", directory / "valid.target.txt")
-        examples = [Example(source, target) for source, target in valid]
-        return cls(directory, tokenizers, train, examples, CleaningReport.from_json(meta["report"]))
+        pairs = read_pairs(directory / "valid.source.txt", directory / "valid.target.txt")
+        examples = (Example(source, target) for source, target in pairs)
+        valid = {Direction(**each["direction"]): list(islice(examples, each["pairs"])) for each in meta["valid"]}
+        return cls(directory, tokenizers, train, valid, CleaningReport.from_json(meta["report"]))
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """What is learned."""
+        return tuple(self.valid)
+
+    @property
+    def valid_examples(self) -> list[Example]:
+        """Those of all directions."""
+        return list(chain.from_iterable(self.valid.values()))
 
     @property
     def digest(self) -> str:
@@ -80,13 +94,16 @@ def prepare(
     *,
     seed: int,
     reuse: Tokenizers | None = None,
+    directions: Sequence[Direction] = (),
     replaces: bool = True,
     progress: Progress = lambda stage, done, total: None,
 ) -> Prepared:
     """Prepare into `directory`, or open what is there already if settings and files are still the same.
 
-    `reuse` gives tokenizers instead of learning new ones. Unless it `replaces` a corpus, other files are refused.
+    `reuse` gives tokenizers instead of learning new ones, and `directions` those of `data` with the tags that these
+    have for them. Unless it `replaces` a corpus, other files are refused.
     """
+    tagged = dict(zip(data.directions, directions or with_tags(data.directions), strict=True))
     fingerprint = _fingerprint(data, tokenizer, seed, reuse)
     if (directory / _META).exists():
         with suppress(DataError, ModelError):  # a damaged one is made anew
@@ -104,13 +121,14 @@ def prepare(
             "these. Choose another path or remove it."
         )
     with _built_aside(directory, fingerprint) as building:
-        report = _build(_Job(data, tokenizer, building, seed, reuse, progress))
+        report, valid = _build(_Job(data, tokenizer, building, seed, reuse, tagged, progress))
         meta = {
             "version": VERSION,
             "fingerprint": fingerprint,
             "sizes": _sizes(data),
             "settings": {"data": settings.table(data), "tokenizer": settings.table(tokenizer), "seed": seed},
             "report": asdict(report),
+            "valid": [{"direction": asdict(key), "pairs": len(examples)} for key, examples in valid.items()],
         }
         (building / "corpus" / _META).write_text(json.dumps(meta, indent=1, default=str), encoding="utf-8")
     return Prepared.open(directory)
@@ -125,6 +143,8 @@ class _Job:
     building: Path
     seed: int
     reuse: Tokenizers | None
+    directions: Mapping[Direction, Direction]
+    """Those of `data`, and the same with their tags."""
     progress: Progress
 
     def directory(self, name: str) -> Path:
@@ -133,22 +153,23 @@ class _Job:
         return path
 
 
-def _build(job: _Job) -> CleaningReport:
+def _build(job: _Job) -> tuple[CleaningReport, Valid]:
     shutil.rmtree(job.building / "corpus", ignore_errors=True)  # cut short; it is put together anew in no time
     corpus = job.directory("corpus")
     cleaned = _clean(job)
     report = cleaned.report
     _refuse_empty(job.data, report)
     kept = _without_duplicates(job.data, cleaned)
-    valid = _read_valid(job.data.valid, report) if job.data.valid else _hold_out(job, cleaned, kept)
+    corpora = read_valid(job.data, report) if job.data.valid else hold_out(job.data, cleaned, kept, job.seed)
+    valid = by_direction(job.data, job.directions, corpora)
     _refuse_empty(job.data, report)
     for side in ("source", "target"):
         with (corpus / f"valid.{side}.txt").open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(f"{getattr(example, side)}\n" for example in valid)
+            file.writelines(f"{getattr(example, side)}\n" for examples in valid.values() for example in examples)
     tokenizers = _learn(job, cleaned, kept)
     tokenizers.save(corpus)
     _encode(job, cleaned, kept, tokenizers, corpus / "train")
-    return report
+    return report, valid
 
 
 def _clean(job: _Job) -> chunks.Cleaned:
@@ -169,6 +190,8 @@ def _clean(job: _Job) -> chunks.Cleaned:
 
 def _raw_chunks(data: DataSettings, directory: Path, paths: list[Path]) -> Iterator[chunks.RawChunk]:
     """The chunks that are still to be cleaned; the files of all of them are appended to `paths`."""
+    several = len(data.directions) > 1
+    languages = {each.corpus: f"{each.direction}\t" if several else "" for each in data.streams if not each.is_reversed}
     for number, corpus in enumerate(data.train):
         examples = read(corpus, key=f"data.train[{number}]")
         origin = normalize(corpus.paths[0].name)
@@ -177,7 +200,7 @@ def _raw_chunks(data: DataSettings, directory: Path, paths: list[Path]) -> Itera
                 break
             paths.append(directory / f"{len(paths):06}.npz")
             if chunks.num_read(paths[-1]) != len(pairs):
-                yield chunks.RawChunk(paths[-1], number, origin, first_line, pairs, data.cleaning)
+                yield chunks.RawChunk(paths[-1], number, origin, first_line, pairs, data.cleaning, languages[number])
 
 
 def _without_duplicates(data: DataSettings, cleaned: chunks.Cleaned) -> chunks.Mask:
@@ -186,37 +209,6 @@ def _without_duplicates(data: DataSettings, cleaned: chunks.Cleaned) -> chunks.M
     cleaned.drop("duplicate", np.flatnonzero(~kept), cleaned.report)
     cleaned.report.copies_kept = int((cleaned.column("copies") & kept).sum())
     return kept
-
-
-def _hold_out(job: _Job, cleaned: chunks.Cleaned, kept: chunks.Mask) -> list[Example]:
-    """Take pairs out of `kept`, and with them every other pair of the same source."""
-    data, report = job.data, cleaned.report
-    if 2 * data.hold_out > report.kept:
-        raise DataError(
-            f"data.hold_out must leave at least half of the corpus to learn from, but it is {data.hold_out} of "
-            f"{report.kept} pairs. Lower it, give more data, or name a validation corpus as data.valid."
-        )
-    rng = np.random.default_rng(job.seed)
-    chosen = np.flatnonzero(kept)[np.sort(rng.choice(report.kept, data.hold_out, replace=False))]
-    sources = cleaned.column("sources")
-    kept[chosen] = False
-    same_source = np.flatnonzero(kept & np.isin(sources, sources[chosen]))
-    kept[same_source] = False
-    cleaned.drop("held_out", chosen, report)
-    cleaned.drop("held_out_source", same_source, report)
-    return [example for example, _ in cleaned.take(chosen)]
-
-
-def _read_valid(corpus: CorpusSettings, report: CleaningReport) -> list[Example]:
-    examples = [Example(*pair) for pair in read(corpus, key="data.valid")]
-    valid = [example for example in examples if normalize(example.source) and normalize(example.target)]
-    report.blank_valid = len(examples) - len(valid)
-    if not valid:
-        raise DataError(
-            f"The validation corpus {corpus.paths[0]} must have a pair with text on both sides, but none of its "
-            f"{len(examples)} has. Check data.valid, or leave it out to hold pairs out of data.train."
-        )
-    return valid
 
 
 def _learn(job: _Job, cleaned: chunks.Cleaned, kept: chunks.Mask) -> Tokenizers:
@@ -231,7 +223,8 @@ def _learn(job: _Job, cleaned: chunks.Cleaned, kept: chunks.Mask) -> Tokenizers:
         chosen = chunks.sampled(kept[:, None] & np.array(sides), job.tokenizer.max_sentences, job.seed)
         path = directory / f"{name}.spm"
         if not path.exists():
-            jobs.append(chunks.TokenizerJob(path, cleaned.paths, cleaned.split(chosen), job.tokenizer))
+            tags = tuple(dict.fromkeys(direction.tag for direction in job.directions.values() if direction.tag))
+            jobs.append(chunks.TokenizerJob(path, cleaned.paths, cleaned.split(chosen), job.tokenizer, tags))
     # In a process of its own, long learning can be interrupted, and two go side by side.
     list(map_in_processes(chunks.learn, jobs, len(jobs) if len(cleaned.paths) >= _FEW else 0))
     return Tokenizers.load(directory)
@@ -254,19 +247,31 @@ def _encode(job: _Job, cleaned: chunks.Cleaned, kept: chunks.Mask, tokenizers: T
         done = 0
         for path in map_in_processes(chunks.encode, tasks, workers):
             part, left_out, num_rows = chunks.read_encoded(path)
-            yield part
+            yield from _in_streams(job, part, tokenizers)
             report.add(left_out)
             done += num_rows
             job.progress("encoding", done, total)
 
     vocabulary = max(len(tokenizers.source), len(tokenizers.target))
-    corpora = [normalize(corpus.paths[0].name) for corpus in job.data.train]
+    names = [normalize(corpus.paths[0].name) for corpus in job.data.train]
+    corpora = [names[stream.corpus] for stream in job.data.streams]
     write_store(directory, parts(), vocabulary=vocabulary, tokenizers=tokenizers.checksums, corpora=corpora)
     if not report.kept:
         raise DataError(
             f"data.max_tokens must leave something to learn from, but it is {job.data.max_tokens} and no pair is so "
             f"short: {report.in_words()}. Raise it."
         )
+
+
+def _in_streams(job: _Job, part: Part, tokenizers: Tokenizers) -> Iterator[Part]:
+    """Encoded pairs of a corpus once for each direction that it is read in, with the tag before each source."""
+    source, target, corpus, lines = part
+    for number, stream in enumerate(job.data.streams):
+        if stream.corpus == corpus:
+            read, written = (target, source) if stream.is_reversed else (source, target)
+            for id in tokenizers.toward(job.directions[stream.direction].tag).source.tag:
+                read = read.prefixed(id)
+            yield read, written, number, lines
 
 
 def _refuse_empty(data: DataSettings, report: CleaningReport) -> None:
@@ -281,28 +286,22 @@ def _refuse_empty(data: DataSettings, report: CleaningReport) -> None:
 def _fingerprint(data: DataSettings, tokenizer: TokenizerSettings, seed: int, reuse: Tokenizers | None) -> str:
     """Changes when a setting does, or a file's size or time of change."""
     files = []
-    for key, corpus in _corpora(data).items():
+    for key, corpus in data.corpora.items():
         for name, path in corpus.files.items():
-            with open_bytes(path, key=f"{key}.{name}") as file:
+            with open_bytes(path, key=f"data.{key}.{name}") as file:
                 status = os.fstat(file.fileno())
             files.append((str(path), status.st_size, status.st_mtime_ns))
     reused = reuse and reuse.checksums
     # These matter in training only.
-    data = replace(data, train=tuple(replace(corpus, weight=1.0) for corpus in data.train))
+    data = replace(data, train=tuple(replace(corpus, weight=1.0) for corpus in data.train), temperature=1.0)
     tokenizer = replace(tokenizer, sampling=0.0)
     inputs = [VERSION, settings.table(data), settings.table(tokenizer), seed, reused, files]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _corpora(data: DataSettings) -> dict[str, CorpusSettings]:
-    """All corpora, by the setting that names each."""
-    train = {f"data.train[{number}]": corpus for number, corpus in enumerate(data.train)}
-    return train if data.valid is None else {**train, "data.valid": data.valid}
-
-
 def _sizes(data: DataSettings) -> list[int]:
     """Of all files, in bytes; a file that was only moved or copied keeps its size."""
-    return [path.stat().st_size for corpus in _corpora(data).values() for path in corpus.paths]
+    return [path.stat().st_size for corpus in data.corpora.values() for path in corpus.paths]
 
 
 def _read_meta(directory: Path) -> dict[str, Any]:

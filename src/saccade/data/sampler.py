@@ -4,7 +4,7 @@ The list of an epoch's batches depends on (seed, epoch) only; rank r of `world` 
 run can therefore be resumed from any position at once, and with more processes or fewer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 
@@ -120,3 +120,18 @@ def _from_zero(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     """Shifted so that the least is 0; and how many bits the most then needs."""
     values = values - values.min(initial=0)
     return values, int(values.max(initial=0)).bit_length()
+
+
+def temper(
+    weights: Sequence[float], counts: Sequence[int] | Indices, groups: Sequence[int], temperature: float
+) -> list[float]:
+    """Weights of corpora, of so many examples each, whose groups are seen by their share to the power 1/temperature.
+
+    An epoch stays as long as it was: with all shares s, a group's weights are multiplied by s^(1/T - 1) / Σ s^(1/T).
+    """
+    amounts = np.bincount(groups, weights=np.multiply(weights, counts))
+    if temperature == 1 or not amounts.all():
+        return list(weights)
+    shares = amounts / amounts.sum()
+    factors = shares ** (1 / temperature - 1) / (shares ** (1 / temperature)).sum()
+    return [weight * float(factors[group]) for weight, group in zip(weights, groups, strict=True)]

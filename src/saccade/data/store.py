@@ -36,6 +36,11 @@ class Ragged:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def prefixed(self, id: int) -> "Ragged":
+        """The same with one more id before each sequence."""
+        starts = np.cumsum(self.lengths) - self.lengths
+        return Ragged(np.insert(self.ids, starts, id), self.lengths + 1)
+
     def lists(self) -> list[list[int]]:
         """Each sequence by itself."""
         return [part.tolist() for part in np.split(self.ids, np.cumsum(self.lengths)[:-1])] if len(self) else []
@@ -130,6 +135,11 @@ class TokenStore:
         if all(weight == 1 for weight in of_corpora):
             return None
         return np.take(np.array(of_corpora, np.float64), self._places[:, 0])
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of examples of each corpus."""
+        return np.bincount(self._places[:, 0], minlength=len(self.meta.corpora))
 
     @property
     def lengths(self) -> NDArray[np.int64]:

@@ -120,7 +120,7 @@ def _check_alike(directories: Sequence[ModelDirectory]) -> None:
     """An id must mean the same target piece to all, and a text must be one that all can read."""
     first, *others = directories
     for other in others:
-        one, two = (str(directory.description.directions[0]) for directory in (first, other))
+        one, two = (", ".join(map(str, directory.description.directions)) for directory in (first, other))
         if one != two:
             raise ModelError(
                 "Models that translate together must translate the same languages, but "

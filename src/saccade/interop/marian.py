@@ -4,9 +4,10 @@ Names differ from ours, and the vocabulary: specials have any ids, and decoding 
 """
 
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
-from saccade.directory import CARD, PARAMETERS, Description, Direction, ModelDirectory, save
+from saccade.directory import CARD, PARAMETERS, Description, ModelDirectory, save
 from saccade.errors import ModelError
 from saccade.files import draft_directory
 from saccade.interop import marian_files as files
@@ -24,11 +25,14 @@ from saccade.interop.marian_vocabulary import MARK, SPM, Order, order, tokenizer
 from saccade.models.settings import TransformerSettings
 from saccade.search.settings import SearchSettings
 from saccade.text.formats.opening import check_new
+from saccade.text.languages import Direction
 from saccade.text.portable import portable
 from saccade.text.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizer
 
 NEVER = -1e4  # as a logit: e to its power is exactly zero, and it is still a finite number
 README = "README.md"
+DIRECTIONS = "saccade_directions"
+"""In the tokenizer_config.json of what we exported: the directions of a model that has several."""
 SPECIAL_IDS = {"pad_token_id": PAD, "bos_token_id": BOS, "eos_token_id": EOS, "decoder_start_token_id": BOS}
 
 
@@ -42,9 +46,8 @@ def import_model(path: Path, output: Path, *, provenance: str | None = None) -> 
     source, target = _orders(given)
     settings, parameters = _converted(given, source, target)
     longest = [given.config["max_position_embeddings"], given.words.get("model_max_length")]
-    languages = {side: given.words.get(f"{side}_lang") or "und" for side in ("source", "target")}
     description = Description(
-        directions=(Direction(**languages),),
+        directions=_directions(given, source),
         max_tokens=int(min(filter(None, longest))) - 1,  # the end of a source has a position, too
         model=settings,
         search=_search(given.search),
@@ -76,6 +79,23 @@ def export(directory: ModelDirectory, output: Path) -> None:
             (draft / name).write_bytes(side.model if side.vocabulary else portable(side.model))
         if (directory.path / CARD).is_file():
             shutil.copyfile(directory.path / CARD, draft / README)
+
+
+def _directions(given: Marian, source: Order) -> tuple[Direction, ...]:
+    """One, or as many as the source's vocabulary has language codes, such as `>>deu<<`; as they were, if it is ours."""
+    if ours := given.words.get(DIRECTIONS):
+        try:
+            return tuple(Direction(**{name: str(value) for name, value in each.items()}) for each in ours)
+        except (TypeError, AttributeError):
+            raise ModelError(
+                f"{DIRECTIONS} in {given.path / files.TOKENIZER} must be a list of directions, but it is {ours!r:.80}. "
+                "Export the model again, or remove the entry."
+            ) from None
+    languages = {side: given.words.get(f"{side}_lang") or "und" for side in ("source", "target")}
+    codes = [piece for piece in source.pieces if re.fullmatch(r">>[\w-]+<<", piece)]
+    if len(codes) < 2:
+        return (Direction(**languages),)
+    return tuple(Direction(source=languages["source"], target=code[2:-2], tag=code) for code in codes)
 
 
 def _orders(given: Marian) -> tuple[Order, Order]:
@@ -172,7 +192,7 @@ def _card(given: Marian, description: Description, provenance: str | None) -> st
         f"Imported from {given.path.resolve().name}, a Marian model {layout}. "
         "Its data, scores and licence are those of its authors."
     )
-    head = f"# {description.source_language} → {description.target_language}\n\n{provenance}\n"
+    head = f"# {', '.join(map(str, description.directions))}\n\n{provenance}\n"
     readme = given.path / README
     return f"{head}\n{readme.read_text('utf-8', 'replace')}" if readme.is_file() else head
 
@@ -270,6 +290,9 @@ def _words(directory: ModelDirectory) -> dict[str, Any]:
         "unk_token": SPECIALS[UNK],
         "eos_token": SPECIALS[EOS],
     }
+    directions = [asdict(direction) for direction in directory.description.directions]
+    if len(directions) > 1:
+        words[DIRECTIONS] = directions
     ours = [len(side.model) for side in both if side.vocabulary is None]
     return words | ({MARK: ours} if len(ours) == 2 else {})
 

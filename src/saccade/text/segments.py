@@ -6,7 +6,7 @@ It is cut between sentences if it can be, else between clauses, else between wor
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from saccade.text.joining import has_spaces, would_merge
@@ -57,9 +57,9 @@ class Segmentation:
                 f"has {self.num_tokens} tokens, but the model was trained on at most {longest}: "
                 f"it was translated in {len(self.segments)} parts, cut {self.place}",
             )
-        if len(self.segments) > 1 or len(self.segments[0].ids) <= longest:
+        if len(self.segments) > 1 or not self.segments[0].ids or self.num_tokens <= longest:
             return ()
-        return (note_too_long(len(self.segments[0].ids), longest),)
+        return (note_too_long(self.num_tokens, longest),)
 
 
 def note_too_long(num_tokens: int, longest: int) -> str:
@@ -82,9 +82,19 @@ class Segmenter:
     tokenizer: Tokenizer
     language: str
     longest: int
+    tag: tuple[int, ...] = ()
+    """What every segment begins with, and which does not count."""
 
     def segment(self, texts: Sequence[str], split: Split, uncut: Collection[int] = ()) -> list[Segmentation]:
         """`auto` cuts what is too long, `sentences` between all sentences, `never` nothing; those in `uncut` stay."""
+        segmentations = self._segment(texts, split, uncut)
+        return [self._with_tag(segmentation) for segmentation in segmentations] if self.tag else segmentations
+
+    def _with_tag(self, segmentation: Segmentation) -> Segmentation:
+        segments = (replace(each, ids=[*self.tag, *each.ids]) if each.ids else each for each in segmentation.segments)
+        return replace(segmentation, segments=tuple(segments))
+
+    def _segment(self, texts: Sequence[str], split: Split, uncut: Collection[int]) -> list[Segmentation]:
         segmentations = []
         for number, (text, ids) in enumerate(zip(texts, self.tokenizer.encode_many(texts), strict=True)):
             whole = Segmentation((Segment(Part(text, ""), ids),), len(ids))

@@ -4,61 +4,32 @@ Text is normalised by `normalize`, not by SentencePiece: full-width punctuation 
 `normalize(text)`. A tokenizer made elsewhere has its own rules, and a vocabulary beside it (text/vocabulary.py).
 """
 
+import copy
 import hashlib
-import io
-import random
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import sentencepiece
-from annotated_types import Interval
 
-from saccade.errors import DataError, ModelError
-from saccade.fields import Checked, Positive, Probability
+from saccade.errors import ModelError
+from saccade.text.learning import BOS as BOS
+from saccade.text.learning import EOS as EOS
+from saccade.text.learning import PAD as PAD
+from saccade.text.learning import UNK as UNK
+from saccade.text.learning import Kind, learn_model, sample_lines
+from saccade.text.learning import TokenizerSettings as TokenizerSettings
 from saccade.text.normalize import encodable, normalize
 from saccade.text.vocabulary import Vocabulary, split_code
 
-PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 
 FEW = 32
 
-Kind = Literal["bpe", "unigram", "char"]
-
 sentencepiece.set_min_log_level(3)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TokenizerSettings(Checked):
-    """How the subword vocabulary is learned."""
-
-    kind: Kind = "bpe"
-    """`bpe` (byte-pair encoding), `unigram` (unigram language model) or `char` (single characters)."""
-    vocabulary: Annotated[int, Interval(ge=5, le=1_000_000)] = 8000
-    """Number of pieces, the 4 specials included; a small corpus gives fewer."""
-    shared: bool = True
-    """One vocabulary for both languages; `false` learns one for each."""
-    byte_fallback: bool = True
-    """Characters outside the vocabulary are spelled in bytes, so that nothing is ever unknown."""
-    split_digits: bool = False
-    """Every digit is a piece of its own."""
-    character_coverage: Annotated[float, Interval(ge=0.9, le=1.0)] = 1.0
-    """Share of the corpus's characters that get a piece each; 0.9995 suits Chinese and Japanese."""
-    max_sentences: Positive = 2_000_000
-    """Learned on a random sample of at most this number of lines."""
-    sampling: Probability = 0.0
-    """Subword regularisation in training: `bpe` leaves out each merge with this probability (BPE-dropout; 0.1 is
-    usual), `unigram` draws segmentations with their probability to this power (0.1 to 0.5). Texts get longer by it,
-    and batches with them. 0 is off."""
-
-    def conflicts(self) -> Iterator[str]:
-        if self.sampling and self.kind == "char":
-            yield "sampling must be 0 for single characters (char), which can be cut in one way only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,46 +67,24 @@ class Tokenizer:
                 f"{' '.join(found)}. Use a tokenizer that `saccade prepare` learned, or learn one with "
                 "SentencePiece's options pad_id=0, unk_id=1, bos_id=2, eos_id=3."
             )
+        self.tag: tuple[int, ...] = ()
+        """What every text begins with, see `tagged`."""
         self.model = model
         self.checksum = hashlib.sha256(model + (vocabulary.dump().encode() if vocabulary else b"")).hexdigest()
 
     @classmethod
-    def learn(cls, lines: Iterable[str], settings: TokenizerSettings, seed: int) -> "Tokenizer":
-        """Learn in memory; the same lines, settings and seed give the same bytes."""
-        sample = _sample_lines(lines, settings.max_sentences, seed)
-        if not sample:
-            raise DataError(
-                "A tokenizer is learned from text, but no line of the corpus holds any. "
-                "Check that the files under data.train are the right ones."
-            )
-        return cls.learn_normalized(sample, settings)
+    def learn(
+        cls, lines: Iterable[str], settings: TokenizerSettings, seed: int, tags: Sequence[str] = ()
+    ) -> "Tokenizer":
+        """Learn in memory; the same lines, settings and seed give the same bytes. `tags` get a piece each."""
+        return cls.learn_normalized(sample_lines(lines, settings.max_sentences, seed), settings, tags)
 
     @classmethod
-    def learn_normalized(cls, lines: Iterable[str], settings: TokenizerSettings) -> "Tokenizer":
+    def learn_normalized(
+        cls, lines: Iterable[str], settings: TokenizerSettings, tags: Sequence[str] = ()
+    ) -> "Tokenizer":
         """Learn from all of these lines, which `normalize` has seen and which are not kept here."""
-        writer = io.BytesIO()
-        try:
-            sentencepiece.SentencePieceTrainer.Train(
-                sentence_iterator=iter(lines),
-                model_writer=writer,
-                model_type=settings.kind,
-                vocab_size=settings.vocabulary,
-                hard_vocab_limit=False,
-                character_coverage=settings.character_coverage,
-                byte_fallback=settings.byte_fallback,
-                split_digits=settings.split_digits,
-                normalization_rule_name="identity",
-                max_sentence_length=2**30,  # in bytes; longer lines would be skipped without a word
-                pad_id=PAD,
-                unk_id=UNK,
-                bos_id=BOS,
-                eos_id=EOS,
-                num_threads=1,  # the model depends on the number of threads
-                minloglevel=3,
-            )
-        except RuntimeError as error:
-            raise _learning_error(str(error), settings) from None
-        return cls(writer.getvalue())
+        return cls(learn_model(lines, settings, tags))
 
     @classmethod
     def load(cls, path: Path) -> "Tokenizer":
@@ -172,6 +121,27 @@ class Tokenizer:
         """The text that is cut into pieces, which spans refer to."""
         return normalize(text) if self.vocabulary is None else encodable(text)
 
+    def tagged(self, tag: str) -> "Tokenizer":
+        """The same tokenizer, which puts a tag such as `>>de<<` before every text; an empty tag puts nothing."""
+        tokenizer = copy.copy(self)
+        tokenizer.tag = (self._tag_id(tag),) if tag else ()
+        return tokenizer
+
+    def _tag_id(self, tag: str) -> int:
+        id: int = self._processor.piece_to_id(tag) if self.vocabulary is None else self.vocabulary.ids([tag])[0]
+        if id not in self._tags:
+            raise ModelError(
+                f"The vocabulary must have a piece {tag} for the target language, but it has none. Its language tags "
+                f"are: {', '.join(self.piece(known) for known in sorted(self._tags)) or 'none'}."
+            )
+        return id
+
+    @cached_property
+    def _tags(self) -> frozenset[int]:
+        """The ids of all language tags, which stand for no text."""
+        tags = {id for id, piece in enumerate(self.pieces) if piece.startswith(">>") and piece.endswith("<<")}
+        return frozenset(id for id in tags if self.vocabulary is not None or self._processor.is_control(id))
+
     def encode(self, text: str) -> list[int]:
         """Ids without <s> and </s>."""
         return self.encode_normalized([self.normalize(text)], threads=1)[0]
@@ -191,11 +161,13 @@ class Tokenizer:
         return self.encode_normalized(normalized, threads=_threads(normalized))
 
     def encode_normalized(self, texts: list[str], *, threads: int = -1) -> list[list[int]]:
-        """`encode` of texts that `normalize` has seen, on all cores or on so many threads."""
+        """`encode` of texts that `normalize` has seen, on all cores or on this number of threads."""
         if self.vocabulary is None:
-            return _each(self._processor.encode, texts, threads)
-        codes, rest = _without_codes(texts)
-        return self._listed(codes, _each(partial(self._processor.encode, out_type=str), rest, threads))
+            encoded = _each(self._processor.encode, texts, threads)
+        else:
+            codes, rest = _without_codes(texts)
+            encoded = self._listed(codes, _each(partial(self._processor.encode, out_type=str), rest, threads))
+        return [[*self.tag, *ids] if ids else ids for ids in encoded] if self.tag else encoded
 
     def encode_with_spans(self, text: str) -> Encoded:
         text = self.normalize(text)
@@ -205,7 +177,11 @@ class Tokenizer:
         if code:
             pieces = [code, *pieces]
             spans = [(0, len(code)), *((start + len(code), end + len(code)) for start, end in spans)]
-        return Encoded(tuple(self.vocabulary.ids(pieces) if self.vocabulary else ids), tuple(pieces), tuple(spans))
+        ids = self.vocabulary.ids(pieces) if self.vocabulary else ids
+        if not ids:
+            return Encoded((), (), ())
+        tags = tuple(self.piece(id) for id in self.tag)
+        return Encoded((*self.tag, *ids), (*tags, *pieces), (*((0, 0) for _ in tags), *spans))
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text; <pad>, <s> and </s> are dropped, <unk> is shown as `⁇`."""
@@ -242,10 +218,13 @@ class Tokenizer:
         """Sampled segmentations for subword regularisation, the same for the same arguments; one with <unk> stays."""
         if self.kind == "char":
             return texts
+        tags = [text[:1] if text and text[0] in self._tags else [] for text in texts]
+        bare = [text[len(tag) :] for text, tag in zip(texts, tags, strict=True)]
         # SentencePiece has a generator for each thread, seeded at its first use there. Only a new thread starts afresh.
         with ThreadPoolExecutor(1) as fresh:
-            sampled = fresh.submit(self._sampled, texts, rate, seed).result()
-        return [text if UNK in text else new for text, new in zip(texts, sampled, strict=True)]
+            sampled = fresh.submit(self._sampled, bare, rate, seed).result()
+        rows = zip(texts, tags, sampled, strict=True)
+        return [text if UNK in text else [*tag, *new] for text, tag, new in rows]
 
     def _sampled(self, texts: list[list[int]], rate: float, seed: int) -> list[list[int]]:
         sentencepiece.set_random_generator_seed(seed)
@@ -253,8 +232,7 @@ class Tokenizer:
         if self.vocabulary is None:
             ids: list[list[int]] = encode(self._processor.decode(texts, num_threads=1))
             return ids
-        codes, rest = _without_codes([self.decode(text) for text in texts])
-        return self._listed(codes, encode(rest, out_type=str))
+        return [self.vocabulary.ids(pieces) for pieces in encode([self.decode(text) for text in texts], out_type=str)]
 
     def _listed(self, codes: list[str], cut: list[list[str]]) -> list[list[int]]:
         """The ids that the vocabulary gives to texts in pieces, each with its language code, if any, before it."""
@@ -314,6 +292,10 @@ class Tokenizers:
         source, target = self.source.vocabulary, self.target.vocabulary
         return self.shared or (source is not None and target is not None and source.pieces == target.pieces)
 
+    def toward(self, tag: str) -> "Tokenizers":
+        """The same, with the tag of a target language before every source; an empty tag puts nothing."""
+        return Tokenizers(self.source.tagged(tag), self.target) if tag else self
+
     def save(self, directory: Path) -> None:
         """Write `tokenizer.spm` if shared, else `source.spm` and `target.spm`, with their vocabularies."""
         sides = {"tokenizer": self.source} if self.shared else {"source": self.source, "target": self.target}
@@ -347,29 +329,3 @@ def _each(process: Callable[..., Any], texts: list[Any], threads: int) -> list[A
 def _without_codes(texts: list[str]) -> tuple[list[str], list[str]]:
     split = [split_code(text) for text in texts]
     return [code for code, _ in split], [rest for _, rest in split]
-
-
-def _sample_lines(lines: Iterable[str], limit: int, seed: int) -> list[str]:
-    """At most `limit` of the lines that hold text, each as likely as any other, in one pass."""
-    rng = random.Random(seed)
-    sample: list[str] = []
-    for count, line in enumerate(filter(None, map(normalize, lines))):
-        if count < limit:
-            sample.append(line)
-        elif (place := rng.randrange(count + 1)) < limit:
-            sample[place] = line
-    return sample
-
-
-def _learning_error(message: str, settings: TokenizerSettings) -> DataError:
-    if needed := re.search(r"smaller than required_chars. \d+ vs (\d+)", message):
-        return DataError(
-            f"tokenizer.vocabulary must be at least {needed[1]} for this corpus, to hold its characters, the "
-            f"specials{' and the 256 bytes' if settings.byte_fallback else ''}, but it is "
-            f"{settings.vocabulary}. Raise it, or lower tokenizer.character_coverage (0.9995 is usual for "
-            f"Chinese){', or set tokenizer.byte_fallback to false' if settings.byte_fallback else ''}."
-        )
-    return DataError(
-        f"SentencePiece could not learn a tokenizer from this corpus; it says: {message}. "
-        "Check that the corpus holds text, and the settings under [tokenizer]."
-    )

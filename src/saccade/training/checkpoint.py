@@ -128,7 +128,7 @@ def check(path: Path) -> Checkpoint:
 def every(directory: Path) -> list[Path]:
     """All checkpoints of a run, newest first, sound or not."""
     named = [path for path in directory.glob("update-*") if path.name.removeprefix("update-").isdecimal()]
-    return sorted(named, key=_update, reverse=True)
+    return sorted(named, key=update_of, reverse=True)
 
 
 def newest(directory: Path) -> tuple[Checkpoint | None, list[CheckpointError]]:
@@ -155,9 +155,9 @@ def prune(directory: Path, written: Path, settings: TrainingSettings) -> None:
     """Remove the checkpoints that the settings do not keep, now that a new one was `written`."""
     # Any newer than that are damaged: they were passed over when the run was resumed.
     found = every(directory)
-    regular = _regular([path for path in found if _update(path) <= _update(written)], settings.checkpoint_every)
+    regular = _regular([path for path in found if update_of(path) <= update_of(written)], settings.checkpoint_every)
     kept = regular[: max(settings.keep, settings.average)]
-    kept += [path for path in regular if settings.keep_every and _update(path) % settings.keep_every == 0]
+    kept += [path for path in regular if settings.keep_every and update_of(path) % settings.keep_every == 0]
     ranked = sorted((worth, path) for path in regular if (worth := _worth(path)) is not None)
     kept += [path for _, path in ranked[::-1][: settings.keep_best]]
     for path in found:
@@ -259,14 +259,15 @@ def _read(path: Path, name: str) -> Arrays:
     return {tensor: np.concatenate([part[tensor] for part in parts]) for tensor in parts[0]}
 
 
-def _update(path: Path) -> int:
+def update_of(path: Path) -> int:
+    """The number of updates that a checkpoint was made after, by its name."""
     return int(path.name.removeprefix("update-"))
 
 
 def _regular(paths: list[Path], spacing: int) -> list[Path]:
     """The newest, and those before it at multiples of `spacing`."""
     # One elsewhere was left by an interrupt or a former end: what is averaged and kept must not depend on it.
-    return paths[:1] + [path for path in paths[1:] if _update(path) % spacing == 0]
+    return paths[:1] + [path for path in paths[1:] if update_of(path) % spacing == 0]
 
 
 def _worth(path: Path) -> float | None:

@@ -21,6 +21,7 @@ from saccade.files import sync
 from saccade.recipe import Recipe
 from saccade.training import checkpoint
 from saccade.training.checkpoint import Checkpoint, Progress
+from saccade.training.schedule import decay_start
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,10 @@ class Run:
         """A new run directory, or one that this recipe may go on with."""
         run = cls(recipe.run, recipe)
         stored = run.path / "recipe.toml"
-        if stored.is_file() and checkpoint.every(run.checkpoints):  # else nothing has been learned that could be lost
-            before = Recipe.load(stored)
-            changes = [change for change in settings.differences(before, recipe) if not _may_change(change, recipe)]
+        if stored.is_file() and (learned := checkpoint.every(run.checkpoints)):  # else nothing could be lost
+            before, update = Recipe.load(stored), checkpoint.update_of(learned[0])
+            found = settings.differences(before, recipe)
+            changes = [change for change in found if not _may_change(change, before, recipe, update)]
             if changes:
                 raise SettingsError(
                     f"The run in {run.path} was started with other settings. Undo these changes to resume it, "
@@ -82,10 +84,13 @@ def lock_run(path: Path) -> Iterator[None]:
         yield
 
 
-def _may_change(change: settings.Difference, recipe: Recipe) -> bool:
-    """A linear schedule depends on the number of updates from the first one on."""
+def _may_change(change: settings.Difference, before: Recipe, after: Recipe, update: int) -> bool:
+    """Whether the updates done so far would have been the same; a rate that falls depends on when it has to end."""
     # Files may move: the digest of the corpus tells whether they still hold the same.
-    return change.may_change and not (recipe.training.schedule == "linear" and change.path == "training.updates")
+    schedule = after.training.schedule
+    if change.path == "training.updates" and schedule == "trapezoidal":
+        return all(update <= decay_start(recipe.training.updates) for recipe in (before, after))
+    return change.may_change and not (change.path == "training.updates" and schedule == "linear")
 
 
 class Metrics:

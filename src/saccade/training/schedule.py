@@ -17,6 +17,17 @@ def linear(update: int, *, highest: float, warmup: int, updates: int) -> float:
     return highest * max(0, updates + 1 - update) / (updates + 1 - warmup)
 
 
+def trapezoidal(update: int, *, highest: float, warmup: int, updates: int) -> float:
+    """Rises over the warm-up, stays, and falls in the last fifth of `updates`: the budget may change until then."""
+    falling = max(0, updates + 1 - update) / (updates + 1 - decay_start(updates))
+    return highest * min(1, update / warmup, falling)
+
+
+def decay_start(updates: int) -> int:
+    """The last update of a trapezoidal schedule before its rate falls."""
+    return updates - updates // 5
+
+
 def paper_rate(d_model: int, warmup: int) -> float:
     """The highest rate of the paper's schedule."""
     return 1 / math.sqrt(d_model * warmup)

@@ -23,9 +23,9 @@ class TrainingSettings(Checked):
     """Highest learning rate, at the end of the warm-up; absent, the paper's (d_model · warmup)^-½."""
     warmup: Positive = 4000
     """Updates over which the learning rate rises."""
-    schedule: Literal["inverse-sqrt", "linear"] = "inverse-sqrt"
-    """How it falls after that: with the inverse square root (the paper), or in a line to zero at the last update,
-    which a run then cannot change on its way."""
+    schedule: Literal["inverse-sqrt", "linear", "trapezoidal"] = "inverse-sqrt"
+    """How it falls after that: with the inverse square root (the paper); in a line to zero at the last update, which a
+    run then cannot change on its way; or so in the last fifth of all updates only, whose number may change before."""
     adam_betas: tuple[Probability, Probability] = (0.9, 0.98)
     """Adam's two decay rates."""
     adam_epsilon: Annotated[float, Gt(0)] = 1e-9

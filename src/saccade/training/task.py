@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -31,6 +31,8 @@ class Validation:
     """An input and what became of it, to look at."""
     measure: str = "BLEU"
     """What `quality` is, in a word or two."""
+    parts: Mapping[str, float] = field(default_factory=dict)
+    """The quality of each part of the data, such as a direction, where there are several; `quality` is their mean."""
 
     def worth(self, best_by: str) -> float:
         """What makes this the best so far; higher is better."""
@@ -40,14 +42,16 @@ class Validation:
     def logged(self) -> dict[str, Any]:
         """For metrics.jsonl."""
         measure = f"valid_{self.measure.lower().replace(' ', '_')}"
-        return {"valid_loss": round(self.loss, 5), measure: round(self.quality, 3)}
+        parts = {f"{measure} {name}": round(quality, 3) for name, quality in self.parts.items()}
+        return {"valid_loss": round(self.loss, 5), measure: round(self.quality, 3), **parts}
 
     @property
     def figures(self) -> str:
         """For people, with an exact loss where the perplexity would round to 1."""
         perplexity = math.exp(min(self.loss, 100.0))
         spread = f"perplexity {perplexity:.2f}" if self.loss >= 0.05 else f"loss {self.loss:.4f}"
-        return f"{self.measure} {self.quality:.2f}, {spread}"
+        parts = ", ".join(f"{name} {quality:.2f}" for name, quality in self.parts.items())
+        return f"{self.measure} {self.quality:.2f}{f' ({parts})' if parts else ''}, {spread}"
 
 
 @runtime_checkable  # so that the shape checks of the tests can look at it

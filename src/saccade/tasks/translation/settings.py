@@ -64,6 +64,11 @@ class TranslationRecipe(Recipe):
     """How the finished model translates unless told otherwise."""
 
     def __post_init__(self) -> None:
+        if len(self.data.directions) > 1 and not self.tokenizer.shared:
+            raise ValueError(
+                f"data has {len(self.data.directions)} directions, which need one vocabulary for all languages, but "
+                "tokenizer.shared is false. Set tokenizer.shared = true"
+            )
         if self.model.embeddings == "shared" and not self.tokenizer.shared:
             raise ValueError(
                 'model.embeddings = "shared" needs one vocabulary for both languages, but tokenizer.shared is false. '
@@ -77,7 +82,7 @@ class TranslationRecipe(Recipe):
                 "different words need not agree"
             )
         if self.model.attention.score == "location":
-            attention, longest = self.model.attention, self.data.max_tokens + 1
+            attention, longest = self.model.attention, self.data.max_tokens + 1 + (len(self.data.directions) > 1)
             if attention.num_positions < longest and not attention.truncates:
                 raise ValueError(
                     f"model.attention.num_positions must be at least {longest}, the longest source with its end "

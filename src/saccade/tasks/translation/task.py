@@ -1,8 +1,10 @@
 """Translation: text pairs of a prepared corpus, learned by an encoder–decoder."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import cast
 
 import tomli_w
@@ -12,8 +14,8 @@ from saccade import settings
 from saccade.data.corpus import Example
 from saccade.data.loader import Loaded, Resampling, load
 from saccade.data.prepare import Prepared
-from saccade.data.sampler import Position, Sampler
-from saccade.directory import CARD, Description, Direction, ModelDirectory, save
+from saccade.data.sampler import Position, Sampler, temper
+from saccade.directory import CARD, Description, ModelDirectory, save
 from saccade.engines.torch import TorchEngine
 from saccade.errors import DataError, ModelError, SettingsError
 from saccade.evaluation.scores import bleu
@@ -23,7 +25,7 @@ from saccade.models.settings import RecurrentSettings
 from saccade.search.settings import SearchSettings
 from saccade.tasks.translation.loss import TranslationLoss
 from saccade.tasks.translation.preparation import prepare_corpus
-from saccade.tasks.translation.settings import TranslationRecipe, TranslationTrainingSettings
+from saccade.tasks.translation.settings import TranslationRecipe
 from saccade.text.tokenizer import Tokenizers
 from saccade.trace.trace import AttentionTrace
 from saccade.training.learner import Learner
@@ -33,34 +35,59 @@ from saccade.translator import Translator
 
 
 class Validator:
-    """The validation set, encoded once."""
+    """The validation set of one direction, encoded once."""
 
-    def __init__(
-        self, examples: Sequence[Example], tokenizers: Tokenizers, language: str, settings: TranslationTrainingSettings
-    ) -> None:
+    def __init__(self, examples: Sequence[Example], tokenizers: Tokenizers, language: str, num_translated: int) -> None:
         self.examples = examples
+        self.first = examples[:num_translated]
         self.decode = tokenizers.target.decode
         self.language = language
-        self.settings = settings
         self.sources = tokenizers.source.encode_many(example.source for example in examples)
         self.targets = tokenizers.target.encode_many(example.target for example in examples)
 
-    def __call__(self, model: Model, update: int, search: SearchSettings | None = None) -> Validation:
+    def __call__(self, model: Model, update: int, search: SearchSettings) -> Validation:
         """Score all known translations, translate the first of the sources, and compare."""
         engine = TorchEngine(model)
         log_probs = engine.score(self.sources, self.targets)
         num_tokens = sum(len(target) + 1 for target in self.targets)
 
-        first = self.examples[: self.settings.validation_sentences]
-        search = search or SearchSettings(beam=self.settings.validation_beam)
-        hypotheses = engine.translate(self.sources[: len(first)], search)
+        hypotheses = engine.translate(self.sources[: len(self.first)], search)
         texts = [self.decode(best.ids) for best, *_ in hypotheses]
-        chosen = update % len(first)
+        chosen = update % len(self.first)
         return Validation(
             update=update,
             loss=-sum(log_probs) / num_tokens,
-            quality=bleu(texts, [example.target for example in first], self.language),
-            sample=(first[chosen].source, texts[chosen]),
+            quality=bleu(texts, [example.target for example in self.first], self.language),
+            sample=(self.first[chosen].source, texts[chosen]),
+        )
+
+
+class DirectionsValidator:
+    """The validation sets of all directions; each direction counts alike."""
+
+    def __init__(self, prepared: Prepared, num_translated: int) -> None:
+        self.validators = {
+            str(direction): Validator(
+                examples,
+                prepared.tokenizers.toward(direction.tag),
+                direction.target,
+                max(1, num_translated // len(prepared.valid)),
+            )
+            for direction, examples in prepared.valid.items()
+        }
+
+    def __call__(self, model: Model, update: int, search: SearchSettings) -> Validation:
+        """That of the one direction, or means over all of them."""
+        found = {name: validator(model, update, search) for name, validator in self.validators.items()}
+        several = list(found.values())
+        chosen = several[update % len(several)]
+        if len(several) == 1:
+            return chosen
+        return replace(
+            chosen,
+            loss=fmean(validation.loss for validation in several),
+            quality=fmean(validation.quality for validation in several),
+            parts={name: validation.quality for name, validation in found.items()},
         )
 
 
@@ -82,9 +109,8 @@ class TranslationTask:
         return _validatable(Prepared.open(self.recipe.run / "corpus"))
 
     @cached_property
-    def _validator(self) -> Validator:
-        data, prepared = self.recipe.data, self.prepared
-        return Validator(prepared.valid_examples, prepared.tokenizers, data.target_language, self.recipe.training)
+    def _validator(self) -> DirectionsValidator:
+        return DirectionsValidator(self.prepared, self.recipe.training.validation_sentences)
 
     @property
     def digest(self) -> str:
@@ -105,7 +131,7 @@ class TranslationTask:
         tokenizers = self.prepared.tokenizers
         model = build(self.recipe.model, len(tokenizers.source), len(tokenizers.target))
         if path := self.recipe.training.warm_start:
-            given = ModelDirectory.open_translator(path)
+            given = self._base
             if given.tokenizers.checksums != tokenizers.checksums:
                 raise ModelError(
                     f"A warm start needs the tokenizers that {path} was trained with, but the corpus was encoded "
@@ -127,9 +153,16 @@ class TranslationTask:
     def sampler(self, rank: int = 0, world: int = 1) -> Sampler:
         """What cuts the corpus into batches."""
         training, train = self.recipe.training, self.prepared.train
-        weights = train.weights([corpus.weight for corpus in self.recipe.data.train])
+        weights = train.weights(self._stream_weights())
         budget = training.batch_tokens
         return Sampler(train.lengths, max_tokens=budget, seed=training.seed, weights=weights, rank=rank, world=world)
+
+    def _stream_weights(self) -> list[float]:
+        """How often a pair of each stream is seen in an epoch: by its corpus, and by the number of its direction."""
+        data = self.recipe.data
+        weights = [data.train[stream.corpus].weight for stream in data.streams]
+        directions = [data.directions.index(stream.direction) for stream in data.streams]
+        return temper(weights, self.prepared.train.counts, directions, data.temperature)
 
     def batches(self, start: Position, rank: int, world: int) -> Iterator[Loaded]:
         """From the store, with subwords sampled again if the recipe wants it."""
@@ -143,18 +176,22 @@ class TranslationTask:
 
     def validate(self, model: nn.Module, update: int) -> Validation:
         """Loss and BLEU on the validation set."""
-        return self._validator(cast(Model, model), update)
+        search = SearchSettings(beam=self.recipe.training.validation_beam)
+        return self._validator(cast(Model, model), update, search)
 
     def evaluate(self, model: nn.Module) -> Mapping[str, float]:
         """Loss and BLEU on the validation set, by the search of the recipe."""
         validation = self._validator(cast(Model, model), 0, self.recipe.search)
-        return {"loss": validation.loss, "BLEU": validation.quality}
+        parts = {f"BLEU {direction}": quality for direction, quality in validation.parts.items()}
+        return {"loss": validation.loss, "BLEU": validation.quality, **parts}
 
     def show(self, model: nn.Module, text: str | None) -> list[AttentionTrace]:
         """What the model attends to while it translates a text, or an example of the validation set."""
-        source = self.prepared.valid_examples[0].source if text is None else text
+        direction, examples = next(iter(self.prepared.valid.items()))
+        source = examples[0].source if text is None else text
         directory = ModelDirectory(self.recipe.run / "model", self._description, self.prepared.tokenizers)
-        translation = Translator(directory, TorchEngine(cast(Model, model))).translate(source, attention=True)
+        translator = Translator(directory.toward(direction), TorchEngine(cast(Model, model)))
+        translation = translator.translate(source, attention=True)
         assert translation.attention is not None
         return [translation.attention]
 
@@ -164,10 +201,11 @@ class TranslationTask:
 
     @property
     def _description(self) -> Description:
-        data = self.recipe.data
+        learned = self.prepared.directions
+        base = self._base.description.directions if self.recipe.training.warm_start and learned[0].tag else ()
         return Description(
-            directions=(Direction(source=data.source_language, target=data.target_language),),
-            max_tokens=data.max_tokens,
+            directions=tuple(dict.fromkeys((*learned, *base))),
+            max_tokens=self.recipe.data.max_tokens,
             model=self.recipe.model,
             search=self.recipe.search,
         )
@@ -187,7 +225,8 @@ class TranslationTask:
         data, prepared = self.recipe.data, self.prepared
         corpora = "\n".join(f"- {' and '.join(path.name for path in corpus.files.values())}" for corpus in data.train)
         base = self._base_card() if self.recipe.training.warm_start else ""
-        return f"""# {data.source_language} → {data.target_language}, {self.recipe.model.kind}
+        directions = ", ".join(map(str, self._description.directions))
+        return f"""# {directions}, {self.recipe.model.kind}
 
 {story}
 
@@ -200,14 +239,19 @@ Validation: {len(prepared.valid_examples):,} pairs.
 
 ## Use
 
-Sentences of up to {data.max_tokens} tokens from {data.source_language} to {data.target_language}, of the kind
-found in the data above. Other text is translated too, and less well. It inherits the errors and biases of its data.
+Sentences of up to {data.max_tokens} tokens ({directions}), of the kind found in the data above. Other text is
+translated too, and less well. It inherits the errors and biases of its data.
 {base}"""
+
+    @cached_property
+    def _base(self) -> ModelDirectory:
+        """The model that training starts from."""
+        assert self.recipe.training.warm_start is not None
+        return ModelDirectory.open_translator(self.recipe.training.warm_start)
 
     def _base_card(self) -> str:
         """What the card of the model says that this one started from: its data and licence bind this one, too."""
-        assert self.recipe.training.warm_start is not None
-        directory = ModelDirectory.open_translator(self.recipe.training.warm_start)
+        directory = self._base
         card = directory.path / CARD
         text = card.read_text("utf-8", "replace") if card.is_file() else "It has no card.\n"
         quoted = "".join(f"> {line}\n" for line in text.splitlines())
@@ -218,9 +262,10 @@ found in the data above. Other text is translated too, and less well. It inherit
 
 def _validatable(prepared: Prepared) -> Prepared:
     """The same; one without validation pairs is refused."""
-    if not prepared.valid_examples:
+    empty = [str(direction) for direction, examples in prepared.valid.items() if not examples]
+    if empty:
         raise DataError(
-            "Training is validated on pairs that it does not learn from, but there are none. "
+            f"Training is validated on pairs that it does not learn from, but there are none ({', '.join(empty)}). "
             "Name a corpus of them as data.valid, or raise data.hold_out."
         )
     return prepared
