@@ -97,13 +97,16 @@ def test_a_model_of_theirs_is_the_same_here(hub: LoopbackHub, tmp_path: Path, sa
     assert ended.code == 0, ended.stderr
     ours = Path(ended.stdout.removesuffix("\n"))
     assert_same_logits(ours, model, tmp_path / "theirs")
-    texts = [*opus.ENGLISH, *(f"{code} A dog runs." for code in make.get("codes", ()))]
-    expected = their_translations(model, tmp_path / "theirs", texts)
-    assert len(set(expected)) > 3, "a model that always says the same would show little"
-    for engine in ("ctranslate2", "torch"):
-        translator = library.load(f"hf:{NAME}", engine=engine)  # type: ignore[arg-type]
-        found = translator.translate(texts, search=SEARCH)
-        assert [each.text.replace(" ⁇ ", "").strip() for each in found] == expected
+    translations = set()
+    for code in make.get("codes", [""]):
+        texts = [f"{code} {text}".strip() for text in opus.ENGLISH]
+        expected = their_translations(model, tmp_path / "theirs", texts)
+        translations |= set(expected)
+        for engine in ("ctranslate2", "torch"):
+            translator = library.load(f"hf:{NAME}", engine=engine)  # type: ignore[arg-type]
+            found = translator.translate(opus.ENGLISH, to=code.strip("<>") or None, search=SEARCH)
+            assert [each.text.replace(" ⁇ ", "").strip() for each in found] == expected
+    assert len(translations) > 3, "a model that always says the same would show little"
 
 
 def test_what_we_exported_comes_back(hub: LoopbackHub, tmp_path: Path, saccade: Any) -> None:
@@ -360,9 +363,10 @@ def test_marians_own_files(hub: LoopbackHub, tmp_path: Path) -> None:
     hub.publish(NAME, tmp_path / "original", card=CARD)
     path = library.get_model(NAME)
     assert_same_logits(path, model, tmp_path / "original-hf")
-    texts = [f"{code} A dog runs." for code in opus.SEVERAL]
-    found = library.load(path).translate(texts, search=SEARCH)
-    assert [each.text for each in found] == their_translations(model, tmp_path / "original-hf", texts)
+    for code in opus.SEVERAL:
+        expected = their_translations(model, tmp_path / "original-hf", [f"{code} {text}" for text in opus.ENGLISH])
+        found = library.load(path).translate(opus.ENGLISH, to=code.strip("<>"), search=SEARCH)
+        assert [each.text.strip() for each in found] == expected
     expected = ["decoder.yml", "opus.vocab.yml", "source.spm", "target.spm", "README.md", "opus.model1.npz"]
     assert hub.fetched() == expected
 

@@ -68,14 +68,15 @@ def test_translations_are_those_of_another_reader(original: tuple[Any, Path], tm
     OpusMTConverter(str(path)).convert(str(tmp_path / "ct2"))
     translator, source = load(tmp_path / "ours"), ModelDirectory.open(tmp_path / "ours").tokenizers.source
     target = ModelDirectory.open(tmp_path / "ours").tokenizers.target
-    texts = [*opus.ENGLISH, *(f"{code} A dog runs." for code in opus.SEVERAL)]
+    texts = [f"{code} {text}" for code in opus.SEVERAL for text in opus.ENGLISH]
     pieces = [[source.piece(id) for id in source.encode(text)] for text in texts]
     limits = {"length_penalty": 0, "max_decoding_length": 30}
     there = ctranslate2.Translator(str(tmp_path / "ct2")).translate_batch(pieces, beam_size=5, **limits)
     ids = {target.piece(id): id for id in range(len(target))}
     expected = [target.decode(ids[piece] for piece in result.hypotheses[0]) for result in there]
     search = SearchSettings(beam=5, length_penalty=0.0, max_length_factor=0.0, max_length_extra=30)
-    assert [each.text for each in translator.translate(texts, search=search)] == expected
+    found = [translator.translate(opus.ENGLISH, to=code.strip("<>"), search=search) for code in opus.SEVERAL]
+    assert [each.text for translations in found for each in translations] == expected
     assert len(set(expected)) > 3, "a model that always says the same would show little"
 
 
