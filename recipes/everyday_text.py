@@ -2,8 +2,8 @@
 
     python recipes/everyday_text.py "$SACCADE_DATA/parallel" "$SACCADE_DATA/everyday"
 
-The directory must hold `en-de.train` and `en-zh.train`, each as `.en.gz`, its translation, and `.origin.gz`, which names
-the origin of every line. Only origins whose licences allow a model to be given away are taken (docs/everyday.md).
+The directory must hold `en-de.train` and `en-zh.train`, each as `.en.gz`, its translation, and `.origin.gz`, which
+names the origin of every line. Only origins whose licences allow a model to be given away are taken.
 """
 
 import gzip
