@@ -6,6 +6,7 @@ Large files are sent from another origin, as a hub's are from its network of cac
 import hashlib
 import json
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -112,7 +113,7 @@ class LoopbackHub:
         self.released = threading.Event()
 
     def __enter__(self) -> Self:
-        self._servers = [ThreadingHTTPServer(("127.0.0.1", 0), self._handler(is_cache)) for is_cache in (False, True)]
+        self._servers = [_Server(("127.0.0.1", 0), self._handler(is_cache)) for is_cache in (False, True)]
         self.url, self.cache_url = (f"http://127.0.0.1:{server.server_port}" for server in self._servers)
         self._threads = [threading.Thread(target=server.serve_forever, args=(0.01,)) for server in self._servers]
         for thread in self._threads:
@@ -152,6 +153,13 @@ class LoopbackHub:
             do_HEAD = do_GET
 
         return Handler
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *_: Any) -> None:
+        """Say nothing of those who hang up, as a client does that has seen enough."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(*_)
 
 
 class _Handler(BaseHTTPRequestHandler):
