@@ -9,7 +9,7 @@ def test_it_is_toml_that_says_what_the_model_is(saccade, trained: Path):
     assert (ended.code, ended.stderr) == (0, "")
     facts = tomllib.loads(ended.stdout)
     assert facts["path"] == str(trained / "run" / "model")
-    assert facts["directions"] == [{"source": "en", "target": "de"}]
+    assert facts["directions"] == [{"source": "en", "target": "de", "tag": ""}]
     assert facts["source_vocabulary"] == facts["target_vocabulary"] <= 200
     assert facts["shares_vocabulary"] is True
     assert facts["num_parameters"] > 1000
