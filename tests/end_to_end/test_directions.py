@@ -43,24 +43,27 @@ byte_fallback = false
 layers = 1
 d_model = 64
 d_feedforward = 128
-num_heads = 2
+num_heads = 4
+norm = "pre"
 dropout = 0.0
 
 [training]
-updates = 600
-batch_tokens = 512
-learning_rate = 0.005
-warmup = 40
+updates = 800
+batch_tokens = 1024
+learning_rate = 0.003
+warmup = 100
 schedule = "trapezoidal"
-validate_every = 300
-checkpoint_every = 300
+label_smoothing = 0.0
+best_by = "loss"
+validate_every = 400
+checkpoint_every = 400
 threads = 1
 """
 
 
 def _sentences() -> Iterator[tuple[str, str, str]]:
     for length in (1, 2, 3):
-        for words in product(list(WORDS)[: 4 if length == 3 else 6], repeat=length):
+        for words in product(WORDS, repeat=length):
             yield " ".join(words), " ".join(WORDS[word] for word in words), "".join(HAN[word] for word in words)
 
 
@@ -214,7 +217,7 @@ def test_a_warm_start_keeps_tags_and_directions(run: Path, tmp_path: Path):
     recipe = _write(tmp_path)
     recipe.write_text(
         RECIPE[: RECIPE.index('[[data.train]]\nfile = "en-zh.tsv"')].replace("both_ways = true\n", "")
-        + RECIPE[RECIPE.index("[tokenizer]") :].replace("updates = 600", f'updates = 2\nwarm_start = "{run}"'),
+        + RECIPE[RECIPE.index("[tokenizer]") :].replace("updates = 800", f'updates = 2\nwarm_start = "{run}"'),
         "utf-8",
     )
     saccade.train(recipe)
