@@ -116,9 +116,9 @@ def test_both_engines_translate_alike(run: Path, source: str, to: str, target: s
 
 
 def test_texts_of_several_languages_keep_their_places(translator: saccade.Translator):
-    texts = ["猫狗", "Katze Hund", "", "狐", "Fuchs"]
+    texts = ["猫狗", "Katze Hund", "", "狐蜂", "Fuchs Biene"]
     together = translator.translate(texts, to="en", beam=2)
-    assert [each.text for each in together] == ["cat dog", "cat dog", "", "fox", "fox"]
+    assert [each.text for each in together] == ["cat dog", "cat dog", "", "fox bee", "fox bee"]
     alone = [translator.translate(text, to="en", beam=2) for text in texts]
     assert [each.text for each in alone] == [each.text for each in together]
     assert [each.score for each in alone] == pytest.approx([each.score for each in together], abs=1e-4)
@@ -165,11 +165,11 @@ def test_a_direction_that_it_has_not_is_refused(translator: saccade.Translator, 
 
 
 def test_a_code_without_region_stands_for_any(translator: saccade.Translator):
-    assert translator.translate("cat", to="zh-CN").text == "猫"
+    assert translator.translate("cat dog", to="zh-CN").text == "猫狗"
 
 
 def test_commands_choose_a_direction(saccade: Callable[..., Ended], run: Path, tmp_path: Path):
-    assert saccade("translate", "--model", run, "--to", "zh", stdin="cat dog\n\nfox\n").stdout == "猫狗\n\n狐\n"
+    assert saccade("translate", "--model", run, "--to", "zh", stdin="cat dog\n\nfox bee\n").stdout == "猫狗\n\n狐蜂\n"
     refused = saccade("translate", "--model", run, stdin="cat\n")
     assert refused.code == 1
     assert "--to" in refused.stderr
@@ -181,7 +181,7 @@ def test_commands_choose_a_direction(saccade: Callable[..., Ended], run: Path, t
         "evaluate", "--model", run, "--to", "zh", "--source", tmp_path / "a.en", "--reference", tmp_path / "a.zh"
     )
     assert "100.00" in evaluated.stdout
-    assert "Katze" in saccade("view", "--model", run, "--to", "de", "cat").stdout
+    assert "Katze" in saccade("view", "--model", run, "--to", "de", "cat dog").stdout
     assert "de → en" in saccade("info", run).stdout
 
 
