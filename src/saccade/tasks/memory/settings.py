@@ -57,19 +57,12 @@ class Episodic(Checked):
     """What all tasks in episodes say of themselves."""
 
     __slots__ = ()
-    RANGES: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """The settings that are a smallest and a largest size of an episode."""
+    # RANGES are the settings that are a smallest and a largest size of an episode.
     DOUBLES: ClassVar[tuple[str, ...]]
     """The settings that double with the size of an episode. The last says how many things must be remembered."""
     NUM_MARKS: ClassVar[int] = 2
     """Channels beside those of the answers, for whatever else must be told: an end, copies, a query, a priority."""
     bits: int
-
-    def conflicts(self) -> Iterator[str]:
-        for smaller, larger in self.RANGES:
-            few, many = getattr(self, smaller), getattr(self, larger)
-            if many < few:
-                yield f"{larger} must be at least {smaller} = {few}, not {many}"
 
     @property
     def num_inputs(self) -> int:
@@ -158,7 +151,6 @@ class RecallSettings(Episodic):
     """Episodes of a batch."""
 
     def conflicts(self) -> Iterator[str]:
-        yield from Episodic.conflicts(self)
         if self.most > 2 ** (self.bits * self.length):
             yield (
                 f"most must not exceed the 2^(bits · length) = {2 ** (self.bits * self.length)} items that differ, "
