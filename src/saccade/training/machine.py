@@ -7,7 +7,7 @@ import torch
 
 from saccade.errors import SettingsError
 from saccade.nn import products
-from saccade.nn.machine import keep_freed_memory, release_freed_memory
+from saccade.nn.machine import device_problem, keep_freed_memory, release_freed_memory
 
 NUM_KERNELS = 128
 """That oneDNN keeps, each up to half a megabyte; batches have ever new shapes. An update needs about thirty."""
@@ -34,13 +34,12 @@ def use(device: str, threads: int | None) -> torch.device:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda" and "LOCAL_RANK" in os.environ:
         device = f"cuda:{os.environ['LOCAL_RANK']}"
-    try:
-        chosen = torch.empty(0, device=device).device
-        if chosen.type == "cuda":
-            torch.cuda.set_device(chosen)  # what names no device, such as NCCL's barriers, means this one
-        return chosen
-    except (RuntimeError, AssertionError) as error:  # torch raises the latter where it was built without CUDA
-        reason = str(error).partition("\n")[0].rstrip(".")
+    if problem := device_problem(device):
         raise SettingsError(
-            "The recipe", [f'training.device must be a device of this machine, not "{device}". PyTorch says: {reason}.']
-        ) from None
+            "The recipe",
+            [f'training.device must be a device of this machine, not "{device}". PyTorch says: {problem}.'],
+        )
+    chosen = torch.empty(0, device=device).device
+    if chosen.type == "cuda":
+        torch.cuda.set_device(chosen)  # what names no device, such as NCCL's barriers, means this one
+    return chosen
