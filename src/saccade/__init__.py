@@ -17,6 +17,7 @@ from saccade.search.settings import SearchSettings
 
 if TYPE_CHECKING:
     from saccade.aligner import Alignment, SentencePairs, align
+    from saccade.cleaner import ScoreFilter, clean
     from saccade.evaluation.risk import MinimumRisk
     from saccade.evaluator import Evaluation, EvaluationReporter, evaluate
     from saccade.library import describe_model, export_model, import_model, open_model
@@ -53,6 +54,7 @@ __all__ = [
     "Recipe",
     "Reporter",
     "SaccadeError",
+    "ScoreFilter",
     "SearchSettings",
     "SentencePairs",
     "SettingsError",
@@ -66,6 +68,7 @@ __all__ = [
     "Wording",
     "__version__",
     "align",
+    "clean",
     "describe_model",
     "draw",
     "estimate",
@@ -82,6 +85,7 @@ __all__ = [
 
 _MODULES = {
     "aligner": "Alignment SentencePairs align",
+    "cleaner": "ScoreFilter clean",
     "evaluation.risk": "MinimumRisk",
     "evaluator": "Evaluation EvaluationReporter evaluate",
     "library": "describe_model export_model import_model open_model",

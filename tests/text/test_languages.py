@@ -1,7 +1,7 @@
 import pytest
 
 from saccade.errors import SettingsError
-from saccade.text.languages import check_language, is_known, language_of
+from saccade.text.languages import check_language, is_known, language_of, scripts_of, uses_script
 
 
 @pytest.mark.parametrize("code", ["zh", "ZH", "zh-CN", "zh_CN", "zh-Hans-CN", "zh_hant"])
@@ -47,3 +47,21 @@ def test_all_of_iso_639_1_is_there():
     """183 codes, and sh, which was withdrawn but names many corpora."""
     letters = "abcdefghijklmnopqrstuvwxyz"
     assert sum(is_known(first + second) for first in letters for second in letters) == 184
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "expected"),
+    [
+        ("en", "Ärger 7", True),
+        ("en", "12:30", False),
+        ("zh-CN", "OK", False),
+        ("zh-CN", "OK 好", True),
+        ("ja", "ありがとう", True),
+        ("ru", "Moscow", False),
+        ("sr", "Beograd", True),
+        ("sr_Cyrl", "Београд", True),
+        ("qaa", "12:30", True),
+    ],
+)
+def test_letters_of_a_languages_scripts_are_known(code: str, text: str, expected: bool):
+    assert uses_script(text, scripts_of(code)) is expected

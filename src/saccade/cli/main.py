@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from saccade import __version__
 from saccade.cli import (
     align,
+    clean,
     demo,
     evaluate,
     export,
@@ -100,7 +101,22 @@ def saccade(
     """Train, run and see sequence-to-sequence attention models."""
 
 
-for module in (demo, init, prepare, train, translate, evaluate, score, align, info, export, import_, view, reproduce):
+for module in (
+    demo,
+    init,
+    clean,
+    prepare,
+    train,
+    translate,
+    evaluate,
+    score,
+    align,
+    info,
+    export,
+    import_,
+    view,
+    reproduce,
+):
     verb = module.__name__.rpartition(".")[2]
     app.command(verb.removesuffix("_"), cls=Verb)(getattr(module, verb))
 

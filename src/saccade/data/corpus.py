@@ -14,10 +14,12 @@ REASONS = {
     "characters": "a side has too many characters",
     "ratio": "the sides differ too much in length",
     "copy": "the target repeats the source",
+    "script": "a side has no letter of its language",
     "duplicate": "the same pair came before",
     "held_out": "held out for validation",
     "held_out_source": "the source is that of a held-out pair",
     "tokens": "a side has too many tokens",
+    "score": "the model finds the translation unlikely",
 }
 """Why a pair may be left out of training, in the order of the checks."""
 

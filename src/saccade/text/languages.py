@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+import unicodedata
 from difflib import get_close_matches
 from importlib.resources import files
 
@@ -10,6 +11,7 @@ from saccade.errors import SettingsError
 _LISTED = tomllib.loads((files("saccade") / "text" / "languages.toml").read_text(encoding="utf-8"))
 _CODES = {name: code for code, name in _LISTED["two_letters"].items()}
 _KNOWN = frozenset([*_CODES.values(), *_LISTED["three_letters"].split()])
+_SCRIPTS = {script: frozenset(codes.split()) for script, codes in _LISTED["scripts"].items()}
 _COUNTRIES = {"cn": "zh", "jp": "ja", "kr": "ko", "cz": "cs", "gr": "el", "ua": "uk", "dk": "da", "us": "en"}
 _FORM = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 _LOCAL_USE = re.compile("q[a-t][a-z]")
@@ -35,3 +37,15 @@ def check_language(code: str, *, origin: str = "Language") -> str:
     suggestion = _COUNTRIES.get(language_of(word)) or (_CODES[similar[0]] if similar else None)
     remedy = f"Did you mean `{suggestion}`?" if suggestion else "Use a code of ISO 639, such as en, de, zh or pt-BR."
     raise SettingsError(origin, [f"`{code}` is not a language code. {remedy}"])
+
+
+def scripts_of(code: str) -> tuple[str, ...]:
+    """The scripts of a language, as the Unicode names of their letters begin; none if they are not known."""
+    language = language_of(code)
+    listed = tuple(script for script, languages in _SCRIPTS.items() if language in languages)
+    return listed or (("LATIN",) if language in _CODES.values() else ())
+
+
+def uses_script(text: str, scripts: tuple[str, ...]) -> bool:
+    """Whether there is a letter of one of these scripts in a text; of no script, always."""
+    return not scripts or any(unicodedata.name(letter, "").startswith(scripts) for letter in text if letter.isalpha())
