@@ -1,6 +1,7 @@
 """The length experiment, in small: that it measures what it says."""
 
 import json
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 from saccade.cli.main import app
 from saccade.engines.torch import TorchEngine
 from saccade.reproduce import length, strings
-from saccade.reproduce.contest import claim_training
+from saccade.reproduce.contest import Contestant
 from saccade.reproduce.finding import Finding
 from saccade.reproduce.pairs_task import PairsTask
 from saccade.reproduce.strings import NUM_TOKENS, random_strings, string_batches
@@ -52,8 +53,8 @@ def test_attention_learns_what_a_fixed_vector_does_not(monkeypatch: pytest.Monke
     batches = list(islice(string_batches(8, 1, step=-1), 300))
     right = {}
     for name in ("fixed vector", "Bahdanau"):
-        task = PairsTask(length.MODELS[name], NUM_TOKENS, lambda seed: iter(batches))
-        model = learn(task, claim_training(300, 0.004, seed=1))
+        open_task = partial(PairsTask, length.MODELS[name], NUM_TOKENS, lambda seed: iter(batches))
+        model = learn(open_task(seed=1), Contestant(open_task, 0.004).training(300, seed=1))
         right[name] = strings.share_right(TorchEngine(model), 8, 1, count=200, step=-1)
     assert right["Bahdanau"] > 0.8
     assert right["fixed vector"] < 0.2

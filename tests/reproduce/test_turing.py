@@ -8,7 +8,6 @@ from types import ModuleType
 import pytest
 
 from saccade.reproduce import contest, recall, turing
-from saccade.reproduce.contest import claim_training
 from saccade.tasks.memory.settings import CopySettings, LstmSettings, RecallSettings, TuringSettings
 from saccade.tasks.memory.task import MemoryTask
 from saccade.training.updates import learn
@@ -80,6 +79,7 @@ def test_a_claim_runs_and_is_told_and_drawn(claim: ModuleType, tmp_path: Path):
 
 
 def test_the_same_seed_gives_the_same_model():
-    models = [learn(MemoryTask(TASKS[turing], SMALL, seed=seed), claim_training(3, 0.01, seed)) for seed in (1, 1, 2)]
+    machine = turing.CONTESTANTS["machine"]
+    models = [learn(machine.open_task(seed=seed), machine.training(3, seed)) for seed in (1, 1, 2)]
     weights = [model.output.weight.tolist() for model in models]
     assert weights[0] == weights[1] != weights[2]

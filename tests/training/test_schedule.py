@@ -2,7 +2,7 @@
 
 import pytest
 
-from saccade.training.schedule import inverse_sqrt, linear, paper_rate
+from saccade.training.schedule import inverse_sqrt, linear, paper_rate, trapezoidal
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,9 @@ def test_in_a_line_up_and_down_again():
     """Highest 0.4, warm-up 4, 8 updates: four steps up to 0.4, then 4/5, 3/5, 2/5, 1/5 of it; zero would come next."""
     rates = [linear(update, highest=0.4, warmup=4, updates=8) for update in range(1, 10)]
     assert rates == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.32, 0.24, 0.16, 0.08, 0.0])
+
+
+def test_level_until_the_last_fifth():
+    """Highest 0.4, warm-up 2, 20 updates: the last four have 4/4, 3/4, 2/4 and 1/4 of it; zero would come next."""
+    rates = [trapezoidal(update, highest=0.4, warmup=2, updates=20) for update in range(1, 23)]
+    assert rates == pytest.approx([0.2, *[0.4] * 16, 0.3, 0.2, 0.1, 0.0, 0.0])

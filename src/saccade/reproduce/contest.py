@@ -33,24 +33,25 @@ class Contestant:
     times: float = 1.0
     """Its updates, as a multiple of those that the claim names."""
     clip_norm: float = 1.0
+    holds_rate: bool = False
+    """Its rate is the highest from the first update on, until it falls over the last fifth."""
 
-
-def claim_training(updates: int, rate: float, seed: int, clip_norm: float = 1.0) -> TrainingSettings:
-    """Adam as it was published, a warm-up of a twentieth, then down to zero in a line, by one thread: models so small
-    gain nothing from a second one.
-    """
-    return TrainingSettings(
-        updates=updates,
-        seed=seed,
-        learning_rate=rate,
-        warmup=max(1, updates // 20),
-        schedule="linear",
-        adam_betas=(0.9, 0.999),
-        adam_epsilon=1e-8,
-        clip_norm=clip_norm,
-        device="cpu",
-        threads=1,
-    )
+    def training(self, updates: int, seed: int) -> TrainingSettings:
+        """Adam as it was published, a warm-up of a twentieth, then down to zero in a line, by one thread: models so
+        small gain nothing from a second one.
+        """
+        return TrainingSettings(
+            updates=updates,
+            seed=seed,
+            learning_rate=self.rate,
+            warmup=1 if self.holds_rate else max(1, updates // 20),
+            schedule="trapezoidal" if self.holds_rate else "linear",
+            adam_betas=(0.9, 0.999),
+            adam_epsilon=1e-8,
+            clip_norm=self.clip_norm,
+            device="cpu",
+            threads=1,
+        )
 
 
 def compare(
@@ -75,7 +76,7 @@ def compare(
         for seed in seeds:
             task: Learnable = contestant.open_task(seed=seed)
             began = time.process_time()
-            model = learn(task, claim_training(total, contestant.rate, seed, contestant.clip_norm), tell)
+            model = learn(task, contestant.training(total, seed), tell)
             seconds = round(time.process_time() - began, 1)
             runs.append({"seed": seed, "cpu_seconds": seconds, **measure(task, model)})
         parameters = sum(parameter.numel() for parameter in model.parameters())

@@ -25,7 +25,8 @@ MODELS: dict[str, TuringSettings | LstmSettings] = {
     "LSTM": LstmSettings(layers=3, d_model=128),
 }
 CONTESTANTS = {
-    name: Contestant(partial(MemoryTask, TASK, model), 0.002, clip_norm=CLIP) for name, model in MODELS.items()
+    name: Contestant(partial(MemoryTask, TASK, model), 0.002, clip_norm=CLIP, holds_rate=True)
+    for name, model in MODELS.items()
 }
 
 

@@ -34,7 +34,7 @@ MACHINE = TuringSettings(d_controller=64, rows=32, d_row=8)
 
 
 def _contestant(model: TuringSettings | LstmSettings, rate: float = 0.005, times: int = 1) -> Contestant:
-    return Contestant(partial(MemoryTask, TASK, model), rate, times, CLIP)
+    return Contestant(partial(MemoryTask, TASK, model), rate, times, CLIP, holds_rate=True)
 
 
 CONTESTANTS = {

@@ -1,4 +1,4 @@
-"""Learning rates: up in a line, then down with the inverse square root as in the paper, or in a line to zero."""
+"""Learning rates: up in a line, then down with the inverse square root as in the paper, or in a line, soon or late."""
 
 import math
 
@@ -15,6 +15,11 @@ def linear(update: int, *, highest: float, warmup: int, updates: int) -> float:
     if update <= warmup:
         return highest * update / warmup
     return highest * max(0, updates + 1 - update) / (updates + 1 - warmup)
+
+
+def trapezoidal(update: int, *, highest: float, warmup: int, updates: int) -> float:
+    """Rises over the warm-up, stays there, and falls over the last fifth to zero just after the last of `updates`."""
+    return highest * max(0.0, min(1.0, update / warmup, 5 * (updates + 1 - update) / updates))
 
 
 def paper_rate(d_model: int, warmup: int) -> float:

@@ -23,9 +23,10 @@ class TrainingSettings(Checked):
     """Highest learning rate, at the end of the warm-up; absent, the paper's (d_model · warmup)^-½."""
     warmup: Positive = 4000
     """Updates over which the learning rate rises."""
-    schedule: Literal["inverse-sqrt", "linear"] = "inverse-sqrt"
-    """How it falls after that: with the inverse square root (the paper), or in a line to zero at the last update,
-    which a run then cannot change on its way."""
+    schedule: Literal["inverse-sqrt", "linear", "trapezoidal"] = "inverse-sqrt"
+    """How it falls after that: inverse-sqrt with the inverse square root (the paper); linear in a line to zero at the
+    last update; trapezoidal so over the last fifth of the updates only. With either of these, a run cannot change its
+    number of updates on its way."""
     adam_betas: tuple[Probability, Probability] = (0.9, 0.98)
     """Adam's two decay rates."""
     adam_epsilon: Annotated[float, Gt(0)] = 1e-9

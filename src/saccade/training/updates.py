@@ -19,7 +19,7 @@ from saccade.nn import dropout
 from saccade.training import machine, sharding
 from saccade.training.checkpoint import Progress
 from saccade.training.processes import Processes, apart
-from saccade.training.schedule import inverse_sqrt, linear, paper_rate
+from saccade.training.schedule import inverse_sqrt, linear, paper_rate, trapezoidal
 from saccade.training.settings import TrainingSettings
 from saccade.training.sharding import whole
 from saccade.training.task import Learnable
@@ -104,9 +104,10 @@ class Updates:
 
     def _rate(self, update: int) -> float:
         highest, warmup = self.highest_rate, self.settings.warmup
-        if self.settings.schedule == "linear":
-            return linear(update, highest=highest, warmup=warmup, updates=self.settings.updates)
-        return inverse_sqrt(update, highest=highest, warmup=warmup)
+        if self.settings.schedule == "inverse-sqrt":
+            return inverse_sqrt(update, highest=highest, warmup=warmup)
+        falling = linear if self.settings.schedule == "linear" else trapezoidal
+        return falling(update, highest=highest, warmup=warmup, updates=self.settings.updates)
 
     def _learn(self, batches: list[Any], num_targets: int) -> list[float]:
         """Gradients of the update's loss per target, over all processes; and each batch's own share of that loss."""
