@@ -81,7 +81,6 @@ TRICKS = {
     "malloc": Trick("freed memory is kept, not given back", machine, "keep_freed_memory", lambda: None),
     "flash": Trick("attention in one kernel", multihead, "attend_fused", explicit_attention),
     "short": Trick("attention over few keys in a handful of products", multihead, "is_short", lambda *arguments: False),
-    "onednn": Trick("large products by oneDNN", machine, "prefers_onednn", lambda: False),
     "projection": Trick(
         "queries, keys and values in one product", MultiHeadAttention, "queries_and_memory", three_products
     ),

@@ -18,6 +18,7 @@ from saccade.search.settings import SearchSettings
 
 if TYPE_CHECKING:
     from saccade.aligner import Alignment, SentencePairs, align
+    from saccade.cleaner import ScoreFilter, clean
     from saccade.evaluation.risk import MinimumRisk
     from saccade.evaluator import Evaluation, EvaluationReporter, evaluate
     from saccade.interop.hub_cache import DownloadReporter
@@ -57,6 +58,7 @@ __all__ = [
     "Recipe",
     "Reporter",
     "SaccadeError",
+    "ScoreFilter",
     "SearchSettings",
     "SentencePairs",
     "SettingsError",
@@ -70,6 +72,7 @@ __all__ = [
     "Wording",
     "__version__",
     "align",
+    "clean",
     "describe_model",
     "draw",
     "estimate",
@@ -87,6 +90,7 @@ __all__ = [
 
 _MODULES = {
     "aligner": "Alignment SentencePairs align",
+    "cleaner": "ScoreFilter clean",
     "evaluation.risk": "MinimumRisk",
     "evaluator": "Evaluation EvaluationReporter evaluate",
     "interop.hub_cache": "DownloadReporter",

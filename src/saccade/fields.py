@@ -19,7 +19,7 @@ from dataclasses import MISSING, dataclass, is_dataclass
 from itertools import pairwise
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, GroupedMetadata, Gt, Interval, Le, Lt, MaxLen, MinLen, MultipleOf
 
@@ -69,12 +69,20 @@ class Checked:
     """Settings that cannot be made with a value out of bounds, nor with values that contradict each other."""
 
     __slots__ = ()
+    RANGES: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Pairs of fields of which the second must not be smaller than the first."""
 
     def __post_init__(self) -> None:
         own = hints(type(self)).items()
         problems = [f"{name}{problem}" for name, hint in own for problem in bound_problems(hint, getattr(self, name))]
-        if problems := problems or list(self.conflicts()):
+        if problems := problems or [*self._inverted_ranges(), *self.conflicts()]:
             raise OutOfBounds(problems)
+
+    def _inverted_ranges(self) -> Iterator[str]:
+        for smaller, larger in self.RANGES:
+            few, many = getattr(self, smaller), getattr(self, larger)
+            if many < few:
+                yield f"{larger} must be at least {smaller} = {few}, not {many}"
 
     def conflicts(self) -> Iterable[str]:
         """Problems between fields, a clause each. Every field is within its own bounds."""

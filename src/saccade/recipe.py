@@ -4,7 +4,7 @@ Every task has a recipe class of its own, in the `settings.py` of its folder, wi
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -51,3 +51,9 @@ class Recipe:
         from saccade.tasks.build import load_recipe
 
         return load_recipe(Path(path), overrides)
+
+
+def recipe_of(task: type[HasKind], model: type[HasKind]) -> type[Recipe]:
+    """The recipe class of a task that obeys no other sections than these and `training`, each with its defaults."""
+    sections = [(name, cls, field(default_factory=cls)) for name, cls in (("task", task), ("model", model))]
+    return make_dataclass(f"{task.__name__}Recipe", sections, bases=(Recipe,), frozen=True, kw_only=True, slots=True)

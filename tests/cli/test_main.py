@@ -17,6 +17,7 @@ from saccade import __version__
 VERBS = [
     "demo",
     "init",
+    "clean",
     "prepare",
     "train",
     "translate",

@@ -68,7 +68,7 @@ def test_json_has_every_token(saccade, trained: Path, files: tuple[Path, Path]):
 def test_company_and_chunks_change_nothing(saccade, trained: Path, monkeypatch: pytest.MonkeyPatch):
     words = ("score", "-m", trained / "run", trained / "train.en", trained / "train.de")
     together = saccade(*words).stdout
-    monkeypatch.setattr("saccade.cli.score.CHUNK", 5)
+    monkeypatch.setattr("saccade.scorer.CHUNK", 5)
     assert saccade(*words).stdout.count("\n") == together.count("\n") == 36
     for one, other in zip(saccade(*words).stdout.split(), together.split(), strict=True):
         assert float(one) == pytest.approx(float(other), abs=2e-4)

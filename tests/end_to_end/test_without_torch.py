@@ -58,6 +58,7 @@ for path, model in (("model", settings), ("recurrent", RecurrentSettings())):
 VERBS = [
     "demo",
     "init",
+    "clean",
     "prepare",
     "train",
     "translate",

@@ -62,7 +62,7 @@ def test_settings_out_of_range(given: dict[str, int], message: str):
     ("given", "message"),
     [
         ({"batch": 0}, "batch must be at least 1, not 0"),
-        ({"smallest": 4, "largest": 3}, "largest must be at least smallest, which is 4, not 3"),
+        ({"smallest": 4, "largest": 3}, "largest must be at least smallest = 4, not 3"),
         ({"smallest": 0}, "smallest must be at least 1, not 0"),
         ({"kind": "hull", "smallest": 2}, 'smallest must be at least 3 with kind = "hull", not 2'),
         (

@@ -12,7 +12,6 @@ from saccade.nn.addressing import (
     Addressing,
     Parts,
     address,
-    address_fused,
     content,
     interpolate,
     sharpen,
@@ -234,23 +233,6 @@ def test_heads_are_addressed_as_in_figure_2(parts: Parts, rows: int, num_heads: 
     torch.testing.assert_close(found.sum(dim=-1), torch.ones(2, num_heads, dtype=torch.float64), **CLOSE)
 
 
-@pytest.mark.parametrize("rows", [1, 2, 7])
-@pytest.mark.parametrize("parts", KINDS)
-def test_the_fused_twin_gives_the_same_weights_and_gradients(parts: Parts, rows: int):
-    """With an output that is cut off, and a row and a key without direction."""
-    given = [3 * draw(2, HEADS, sum(parts.sizes)), draw(2, rows, parts.d_key), distribution(2, HEADS, rows)]
-    given[0][0, 0, 0], given[0][0, 1, -1] = 1.5 * LARGEST, -1.5 * LARGEST
-    given[0][1, 1, : parts.d_key] = 0.0
-    given[1][0, 0] = 0.0
-    wanted, results = draw(2, HEADS, rows), []
-    for twin in (address, address_fused):
-        copies = [each.clone().requires_grad_() for each in given]
-        weights = twin(*copies, parts)
-        used = copies if parts.interpolates else copies[:2]
-        results.append([weights, *torch.autograd.grad(weights, used, wanted)])
-    torch.testing.assert_close(results[1], results[0], rtol=0.0, atol=1e-11)
-
-
 def test_a_head_can_walk_through_the_rows_whatever_stands_there():
     """The third mode of §3.3.2: gate 0, a certain shift of 1, γ = 1, as nearly as outputs of ±20 can say it."""
     addressing = Addressing(D_CONTROLLER, Parts(2)).double()
@@ -281,7 +263,7 @@ def test_heads_of_a_machine_stay_finite_in_float32():
     memory = torch.full((1, 128, 3), 1e-6, requires_grad=True)
     weights = torch.eye(128)[:1].expand(1, HEADS, 128)
     for each in outputs:
-        weights = address_fused(each, memory, weights, Parts(3))
+        weights = address(each, memory, weights, Parts(3))
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(1, HEADS))
     weights[0, 0, 5].backward()
     assert bool(outputs.grad.isfinite().all())

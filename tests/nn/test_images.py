@@ -36,7 +36,6 @@ def test_a_cell_of_efficientnet_is_32_pixels(network: EfficientNetLite, height: 
         assert grid.shape == (2, height // 32, width // 32, network.d_image)
         assert bool((grid >= 0).all())
         assert bool((grid <= 6).all())
-        assert network.classify(images).shape == (2, 1000)
 
 
 def test_a_strided_convolution_is_padded_below_and_to_the_right():

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from saccade.data.batch import collate_sources
-from saccade.reproduce import ablations
+from saccade.reproduce import ablations, strings
 from saccade.reproduce.ablations import CONTESTANTS, WITH, WITHOUT
 from saccade.search.hypothesis import Hypothesis
 from saccade.tasks.translation import loss
@@ -43,7 +43,7 @@ def test_a_row_is_trained_with_its_own_smoothing(monkeypatch: pytest.MonkeyPatch
         return smoothed_loss(hidden, output, target, smoothing)
 
     monkeypatch.setattr(loss, "smoothed_loss_chunked", heard)
-    monkeypatch.setattr(ablations, "BATCH", 2)
+    monkeypatch.setattr(strings, "BATCH", 2)
     monkeypatch.setattr(ablations, "scores", lambda engine, seed: {"perplexity": 1.0, "exact match": 1.0})
     ablations.run(updates=1)
     assert used == [0.0 if name == "label smoothing 0" else 0.1 for name in CONTESTANTS]
@@ -68,14 +68,15 @@ def test_the_perplexity_of_a_uniform_guess_is_the_number_of_choices():
 def test_the_verdict_follows_the_rule(base: float, bare: float, holds: bool, monkeypatch: pytest.MonkeyPatch):
     order = iter([base if name == WITH else bare if name == WITHOUT else 0.5 for name in CONTESTANTS])
     monkeypatch.setattr(ablations, "scores", lambda engine, seed: {"perplexity": 1.0, "exact match": next(order)})
-    monkeypatch.setattr(ablations, "BATCH", 2)
+    monkeypatch.setattr(strings, "BATCH", 2)
     assert ablations.run(updates=1).holds is holds
 
 
 def test_it_runs_and_is_told_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(ablations, "CONTESTANTS", {name: CONTESTANTS[name] for name in (WITH, WITHOUT)})
+    for name in CONTESTANTS.keys() - {WITH, WITHOUT}:
+        monkeypatch.delitem(CONTESTANTS, name)
     monkeypatch.setattr(ablations, "NUM_TESTED", 2)
-    monkeypatch.setattr(ablations, "BATCH", 2)
+    monkeypatch.setattr(strings, "BATCH", 2)
     finding = ablations.run(updates=1, seeds=(1, 2))
     assert "| without positions | " in ablations.table(finding)
     ablations.plot(finding, tmp_path / "plot.png")

@@ -67,12 +67,10 @@ def test_the_table_and_the_plot(tmp_path: Path):
 
 def test_every_contestant_is_trained_and_measured(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("saccade.tasks.pointing.task.NUM_TESTED", 8)
-    small = {}
-    for name, contestant in pointer.CONTESTANTS.items():
+    for name, contestant in list(pointer.CONTESTANTS.items()):
         task = contestant.open_task(seed=1)
         smaller = replace(task.task, batch=4), replace(task.model, d_model=8), task.search
-        small[name] = replace(contestant, open_task=partial(PointingTask, *smaller))
-    monkeypatch.setattr(pointer, "CONTESTANTS", small)
+        monkeypatch.setitem(pointer.CONTESTANTS, name, replace(contestant, open_task=partial(PointingTask, *smaller)))
     heard: list[tuple[str, int, int]] = []
     finding = pointer.run(updates=5, seeds=(1, 2), advanced=lambda *told: heard.append(told))
     assert not finding.holds
@@ -81,4 +79,4 @@ def test_every_contestant_is_trained_and_measured(monkeypatch: pytest.MonkeyPatc
     assert heard.count(("hull, index softmax", 5, 5)) == 2
     for title, found in finding.figures.items():
         assert [run["seed"] for run in found["runs"]] == [1, 2]
-        assert set(found["runs"][0]["exact match"]) == set(small[title].open_task(seed=1).task.test_sizes)
+        assert set(found["runs"][0]["exact match"]) == set(pointer.CONTESTANTS[title].open_task(seed=1).task.test_sizes)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from saccade.nn.positions import sinusoids
-from saccade.reproduce import coattention, facets, glyphs, hierarchical, positions, scaling
+from saccade.reproduce import coattention, contest, facets, glyphs, hierarchical, positions, scaling
 from saccade.reproduce.claims import CLAIMS, open_claim
 from saccade.reproduce.figures import spread
 from saccade.reproduce.finding import Finding
@@ -84,7 +84,7 @@ def test_the_verdict_follows_the_rule(
         name: {"parameters": 10, "updates": 3, "runs": [{"seed": 1, "cpu_seconds": 2.0, "accuracy": accuracy}]}
         for name, accuracy in zip(claim.CONTESTANTS, accuracies, strict=True)
     }
-    monkeypatch.setattr(claim, "compare", lambda *_: figures)
+    monkeypatch.setattr(contest, "compare", lambda *_: figures)
     finding: Finding = claim.run(updates=1)
     assert finding.holds is holds
     assert f"| {next(iter(claim.CONTESTANTS))} | {accuracies[0]:.3f} | 10 | 3 | 2 |" in claim.table(finding)

@@ -4,9 +4,10 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
+from saccade.data.corpus import split_of
 from saccade.errors import MissingDependency
 from saccade.reproduce import spoken_words as phonemes
-from saccade.reproduce.spoken_words import LETTERS, NUM_TOKENS, PHONEMES, SpokenWord, parse, split_of, spoken_words
+from saccade.reproduce.spoken_words import LETTERS, NUM_TOKENS, PHONEMES, SpokenWord, parse, spoken_words
 from saccade.text.tokenizer import EOS
 
 LINES = """\

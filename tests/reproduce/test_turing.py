@@ -7,34 +7,29 @@ from types import ModuleType
 
 import pytest
 
-from saccade.reproduce import recall, turing
-from saccade.reproduce.contest import claim_training
+from saccade.reproduce import contest, recall, turing
 from saccade.tasks.memory.settings import CopySettings, LstmSettings, RecallSettings, TuringSettings
 from saccade.tasks.memory.task import MemoryTask
 from saccade.training.updates import learn
 
 SMALL = TuringSettings(d_controller=6, rows=24, d_row=4)
-TASKS = {turing: CopySettings(bits=2, longest=3, batch=2), recall: RecallSettings(bits=3, length=1, most=3, batch=2)}
+TASKS = {turing: CopySettings(bits=2, longest=3, batch=2), recall: RecallSettings(bits=4, length=1, most=3, batch=2)}
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turing, "NUM_TESTED", 2)
     for claim, task in TASKS.items():
-        monkeypatch.setattr(claim, "TASK", task)
-        small = {}
-        for name, contestant in claim.CONTESTANTS.items():
+        for name, contestant in list(claim.CONTESTANTS.items()):
             model = LstmSettings(layers=1, d_model=4) if name == "LSTM" else SMALL
-            small[name] = replace(contestant, open_task=partial(MemoryTask, task, model))
-        monkeypatch.setattr(claim, "CONTESTANTS", small)
-    monkeypatch.setattr(recall, "ITEMS", (2, 8))
-    monkeypatch.setattr(turing, "LENGTHS", (3, 16))
+            small = replace(contestant, open_task=partial(MemoryTask, task, model))
+            monkeypatch.setitem(claim.CONTESTANTS, name, small)
 
 
 def judged(claim: ModuleType, monkeypatch: pytest.MonkeyPatch, machine: list[dict], lstm: list[dict]) -> bool:
     """As if these were measured at the size that is judged, a figure for each seed."""
     figures = {name: {"runs": machine} for name in claim.CONTESTANTS} | {"LSTM": {"runs": lstm}}
-    monkeypatch.setattr(claim, "compare", lambda *_: figures)
+    monkeypatch.setattr(contest, "compare", lambda *_: figures)
     return claim.run(updates=1, seeds=range(1, 1 + len(machine))).holds
 
 
@@ -84,6 +79,7 @@ def test_a_claim_runs_and_is_told_and_drawn(claim: ModuleType, tmp_path: Path):
 
 
 def test_the_same_seed_gives_the_same_model():
-    models = [learn(MemoryTask(turing.TASK, SMALL, seed=seed), claim_training(3, 0.01, seed)) for seed in (1, 1, 2)]
+    machine = turing.CONTESTANTS["machine"]
+    models = [learn(machine.open_task(seed=seed), machine.training(3, seed)) for seed in (1, 1, 2)]
     weights = [model.output.weight.tolist() for model in models]
     assert weights[0] == weights[1] != weights[2]

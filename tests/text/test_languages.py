@@ -1,7 +1,16 @@
 import pytest
 
 from saccade.errors import SettingsError
-from saccade.text.languages import Direction, check_language, guess_source, is_known, language_of, with_tags
+from saccade.text.languages import (
+    Direction,
+    check_language,
+    guess_source,
+    is_known,
+    language_of,
+    scripts_of,
+    uses_script,
+    with_tags,
+)
 
 
 @pytest.mark.parametrize("code", ["zh", "ZH", "zh-CN", "zh_CN", "zh-Hans-CN", "zh_hant"])
@@ -75,3 +84,21 @@ def test_a_script_that_nobody_writes_leaves_the_first():
 def test_several_directions_get_tags_and_one_needs_none():
     assert [each.tag for each in with_tags(INTO_ENGLISH)] == [">>en<<"] * 3
     assert with_tags(INTO_ENGLISH[:1]) == (INTO_ENGLISH[0],)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "expected"),
+    [
+        ("en", "Ärger 7", True),
+        ("en", "12:30", False),
+        ("zh-CN", "OK", False),
+        ("zh-CN", "OK 好", True),
+        ("ja", "ありがとう", True),
+        ("ru", "Moscow", False),
+        ("sr", "Beograd", True),
+        ("sr_Cyrl", "Београд", True),
+        ("qaa", "12:30", True),
+    ],
+)
+def test_letters_of_a_languages_scripts_are_known(code: str, text: str, expected: bool):
+    assert uses_script(text, scripts_of(code)) is expected

@@ -2,7 +2,7 @@
 
 import pytest
 
-from saccade.training.schedule import inverse_sqrt, linear, paper_rate, trapezoidal
+from saccade.training.schedule import decay_start, inverse_sqrt, linear, paper_rate, trapezoidal
 
 
 @pytest.mark.parametrize(
@@ -42,10 +42,10 @@ def test_in_a_line_up_and_down_again():
     assert rates == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.32, 0.24, 0.16, 0.08, 0.0])
 
 
-def test_a_trapezoid_stays_and_falls_in_the_last_fifth():
-    rates = [trapezoidal(update, highest=2.0, warmup=4, updates=50) for update in range(1, 51)]
-    assert rates[:4] == [0.5, 1.0, 1.5, 2.0]
-    assert rates[4:40] == [2.0] * 36
-    assert rates[40:] == pytest.approx([2.0 * left / 11 for left in range(10, 0, -1)])
-    longer = [trapezoidal(update, highest=2.0, warmup=4, updates=100) for update in range(1, 41)]
-    assert longer == rates[:40]
+def test_level_until_the_last_fifth():
+    """Highest 0.4, warm-up 2, 20 updates: the last four have 4/4, 3/4, 2/4 and 1/4 of it; zero would come next."""
+    rates = [trapezoidal(update, highest=0.4, warmup=2, updates=20) for update in range(1, 23)]
+    assert rates == pytest.approx([0.2, *[0.4] * 16, 0.3, 0.2, 0.1, 0.0, 0.0])
+    longer = [trapezoidal(update, highest=0.4, warmup=2, updates=40) for update in range(1, 1 + decay_start(20))]
+    assert longer == rates[: decay_start(20)]
+    assert rates[decay_start(20)] < 0.4

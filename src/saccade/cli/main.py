@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from saccade import __version__
 from saccade.cli import (
     align,
+    clean,
     demo,
     evaluate,
     export,
@@ -104,6 +105,7 @@ def saccade(
 for module in (
     demo,
     init,
+    clean,
     prepare,
     train,
     translate,

@@ -1,8 +1,6 @@
 """`saccade score`: how likely a model finds given translations, a line for each pair."""
 
 import json
-from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -11,11 +9,7 @@ from saccade.cli.console import bar, note
 from saccade.cli.options import ComputeChoice, Device, EngineChoice, From, ModelPaths, To, argument, option
 from saccade.text.formats.lines import read_pairs
 from saccade.text.formats.opening import check_readable
-from saccade.text.normalize import normalize
 from saccade.translation import Scored
-
-CHUNK = 1000  # pairs read, sorted by length, scored and written at a time
-Pair = tuple[str, str]
 
 
 def score(
@@ -36,30 +30,22 @@ def score(
 
     Example: `saccade score --model runs/en-de a.en a.de > a.scores`
     """
+    from saccade.scorer import score_pairs
+
     for path in (source, target):
         check_readable(path)
     translator = saccade.load(model, engine=engine, compute=compute, device=device, to=to, source=source_language)
     # A mismatch is reported now rather than after an hour; a pipe can be read only once.
     total = sum(1 for _ in read_pairs(source, target)) if source.is_file() and target.is_file() else None
     blank = 0
-    for scored in scores(translator, read_pairs(source, target), total):
-        blank += scored is None
-        print(_json(scored) if as_json else _line(scored), flush=True)
-    if blank:
-        note(f"Pairs with a blank side, which have no score: {blank:,}")
-
-
-def scores(translator: saccade.Translator, pairs: Iterable[Pair], total: int | None) -> Iterator[Scored | None]:
-    """Of pairs in their order, as they become ready; None where a side is blank."""
-    pairs = iter(pairs)
     with bar("pairs") as progress:
         task = progress.add_task("scoring", total=total)
-        while chunk := list(islice(pairs, CHUNK)):
-            full = [pair for pair in chunk if all(normalize(side) for side in pair)]
-            found = iter(translator.score_tokens([pair[0] for pair in full], [pair[1] for pair in full]))
-            for pair in chunk:
-                yield next(found) if all(normalize(side) for side in pair) else None
-            progress.advance(task, len(chunk))
+        for scored in score_pairs(translator, read_pairs(source, target)):
+            blank += scored is None
+            print(_json(scored) if as_json else _line(scored), flush=True)
+            progress.advance(task)
+    if blank:
+        note(f"Pairs with a blank side, which have no score: {blank:,}")
 
 
 def _line(scored: Scored | None) -> str:

@@ -36,21 +36,27 @@ class Sources(OnDevice):
     """True where there is a token."""
 
 
-@dataclass(frozen=True, slots=True)
-class Batch(Sources):
-    """Sources with their known targets, to learn from."""
+@dataclass(frozen=True)
+class KnownTargets(OnDevice):
+    """What is to be said of whatever a batch holds, to learn from."""
 
+    __slots__ = ()
     prefix: Int[Tensor, "batch target"]
-    """What the decoder reads: BOS, then the target."""
+    """What the decoder reads: the beginning of sequence, then the target."""
     target: Int[Tensor, "batch target"]
-    """What it should say: the target, then EOS."""
+    """What it should say: the target, then its end."""
     target_mask: Bool[Tensor, "batch target"]
-    """True where there is a token to say."""
+    """True where there is something to say."""
 
     @property
     def num_targets(self) -> int:
-        """How many tokens there are to say."""
+        """How much there is to say."""
         return int(self.target_mask.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(KnownTargets, Sources):
+    """Sources with their known targets."""
 
     def twice(self) -> "Batch":
         """Every example once more, after all of them."""

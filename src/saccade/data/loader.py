@@ -1,10 +1,10 @@
 """Batches in the order of the sampler; where the model sits on a GPU, made ready by a thread while it is busy."""
 
-import threading
+from collections import deque
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from queue import SimpleQueue
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 import torch
@@ -68,32 +68,12 @@ def load(store: TokenStore, sampler: Sampler, start: Position, resampled: Resamp
 
 def ahead(items: Iterable[T], depth: int = 4) -> Iterator[T]:
     """The same items, up to `depth` of them made ahead by a thread, which ends when the caller stops asking."""
-    ready: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
-    room = threading.Semaphore(depth)
-    stopped = threading.Event()
-
-    def work() -> None:
-        error: BaseException = StopIteration()
+    iterator, end = iter(items), object()
+    with ThreadPoolExecutor(1, "saccade loader") as pool:
+        pending = deque(pool.submit(next, iterator, end) for _ in range(depth))
         try:
-            iterator = iter(items)
-            while room.acquire() and not stopped.is_set():
-                ready.put((next(iterator), None))
-        except BaseException as raised:  # the end of the items, too
-            error = raised
-        ready.put((None, error))
-
-    thread = threading.Thread(target=work, name="saccade loader", daemon=True)
-    thread.start()
-    try:
-        while True:
-            item, error = ready.get()
-            if isinstance(error, StopIteration):
-                return
-            if error is not None:
-                raise error
-            room.release()
-            yield item  # type: ignore[misc]
-    finally:
-        stopped.set()
-        room.release()
-        thread.join()
+            while (item := pending.popleft().result()) is not end:
+                pending.append(pool.submit(next, iterator, end))
+                yield cast(T, item)
+        finally:
+            pool.shutdown(cancel_futures=True)

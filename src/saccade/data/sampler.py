@@ -46,12 +46,7 @@ class Sampler:
         self._lengths = lengths
         source, target = lengths.T
         self._widths = np.maximum(source, target) + 1
-        surplus, surplus_bits = _from_zero((target - source) * (1 - 2 * (self._widths & 1)))  # odd widths backwards
-        width, width_bits = _from_zero(self._widths)
-        # What examples are sorted by, in one number; with all bits of the width turned over, wide ones come first.
-        self._codes = (width << surplus_bits) + surplus
-        self._code_bits = width_bits + surplus_bits
-        self._turned = ((1 << width_bits) - 1) << surplus_bits
+        self._surplus = (target - source) * (1 - 2 * (self._widths & 1))  # odd widths backwards
         self._max_tokens, self._seed, self._weights = max_tokens, seed, weights
         self._rank, self._world = rank, world
         self._pool_size = max(1, int(pool * max_tokens / self._widths.mean())) if len(lengths) else 1
@@ -96,14 +91,8 @@ class Sampler:
         return np.concatenate([order[:0], *ordered])
 
     def _sorted(self, rows: Indices, backwards: bool) -> Indices:
-        code = self._codes[rows] ^ (self._turned if backwards else 0)
-        bits = (len(rows) - 1).bit_length()
-        if bits + self._code_bits > 63:
-            return rows[np.argsort(code, kind="stable")]
-        # With their places behind, no two are equal, and numpy's fastest sort will do.
-        key = (code << bits) + np.arange(len(rows))
-        key.sort()
-        return np.take(rows, key & ((1 << bits) - 1))
+        widths = self._widths[rows]
+        return rows[np.lexsort((self._surplus[rows], -widths if backwards else widths))]
 
     def _cut(self, order: Indices) -> list[Indices]:
         widths, batches, start = self._widths[order], [], 0
@@ -114,12 +103,6 @@ class Sampler:
             batches.append(order[start : start + rows])
             start += rows
         return batches
-
-
-def _from_zero(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-    """Shifted so that the least is 0; and how many bits the most then needs."""
-    values = values - values.min(initial=0)
-    return values, int(values.max(initial=0)).bit_length()
 
 
 def temper(

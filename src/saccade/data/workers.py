@@ -21,9 +21,14 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
+def num_cores() -> int:
+    """As many as this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def num_workers() -> int:
-    """As many as this process may use cores."""
-    return min(_MOST, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    """As many as this process may use cores, up to a bound."""
+    return min(_MOST, num_cores())
 
 
 def map_in_processes(function: Callable[[Task], Result], tasks: Iterable[Task], workers: int) -> Iterator[Result]:

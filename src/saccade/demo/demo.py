@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from saccade.data.corpus import Split
 from saccade.demo import dates
 from saccade.errors import OutputExists
 
@@ -36,7 +37,7 @@ def write_demo(directory: Path) -> Path:
     if directory.exists() and any(directory.iterdir()) and not (directory / "data").is_dir():
         raise OutputExists(f"{directory} exists and is not a demo. Name another one with --directory.")
     (directory / "data").mkdir(parents=True, exist_ok=True)
-    splits: dict[dates.Split, int] = {"train": NUM_TRAIN, "valid": NUM_VALID}
+    splits: dict[Split, int] = {"train": NUM_TRAIN, "valid": NUM_VALID}
     for split, number in splits.items():
         path = directory / "data" / f"{split}.tsv"
         if not path.is_file():

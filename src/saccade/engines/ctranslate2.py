@@ -3,7 +3,6 @@
 import io
 import json
 import math
-import os
 import shutil
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any, NoReturn
 
 import ctranslate2
 
+from saccade.data.workers import num_cores
 from saccade.directory import ModelDirectory
 from saccade.engines import ct2_cache
 from saccade.engines.engine import Advanced, Compute, Constrained, Engine, Ids, Sentences, quiet
@@ -39,7 +39,7 @@ class CTranslate2Engine(Engine):
         self._directory, self._device, self._compute = directory, device, compute
         self._source, self._target = pieces(directory.tokenizers.source), pieces(directory.tokenizers.target)
         self._ids = {piece: id for id, piece in enumerate(self._target)}
-        self._workers = cores() if device == "cpu" else 1
+        self._workers = num_cores() if device == "cpu" else 1
         self._positions = POSITIONS
         self._translator = self._load()
 
@@ -253,11 +253,6 @@ def refusal(settings: SearchSettings, constraints: Constrained = ()) -> str | No
     name = asked.partition(" ")[0]
     usual = json.dumps(getattr(SearchSettings(), name))
     return f'search.{asked} {UNLIKE[name]}. Use {name} = {usual}, or engine = "torch".'
-
-
-def cores() -> int:
-    """As many as this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _is_final(hypotheses: Sequence[Sequence[str]], limit: int, own_limit: int) -> bool:

@@ -21,7 +21,7 @@ from saccade.models.ensemble import EnsembleModel, Reader
 from saccade.models.fill import fill
 from saccade.models.settings import ModelSettings
 from saccade.nn.capture import active_capture, capture
-from saccade.nn.machine import keep_freed_memory, one_thread_each
+from saccade.nn.machine import device_problem, keep_freed_memory, one_thread_each
 from saccade.nn.mode import evaluation_mode
 from saccade.search.constraints import FREE, Constraints
 from saccade.search.coverage import by_coverage
@@ -211,16 +211,11 @@ class TorchEngine(Engine):
 
 def check_device(device: str) -> None:
     """Refuse a device that PyTorch does not find on this machine."""
-    try:
-        if torch.device(device).type == "meta":
-            raise RuntimeError("it holds no numbers")
-        torch.empty(0, device=device)
-    except (AssertionError, RuntimeError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")
+    if problem := device_problem(device):
         raise ModelError(
-            f'device must be one that PyTorch can use on this machine, but "{device}" is not: {reason}. '
+            f'device must be one that PyTorch can use on this machine, but "{device}" is not: {problem}. '
             'Use device = "cpu".'
-        ) from None
+        )
 
 
 def _loaded(directory: ModelDirectory) -> Model:

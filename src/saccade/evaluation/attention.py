@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from saccade.trace.trace import AttentionTrace, Matrix
+from saccade.trace.trace import AttentionTrace, Matrix, proportions
 
 PASSED_OVER = 0.2
 END = "</s>"
@@ -31,8 +31,7 @@ def gaze(trace: AttentionTrace) -> Gaze | None:
 
 def entropy(matrix: Matrix) -> float:
     """The mean over rows of −Σ p ln p; a row is first made to sum to 1, and one of zeros looks nowhere: 0."""
-    sums = matrix.sum(axis=1, keepdims=True)
-    shares = np.divide(matrix, sums, out=np.zeros(matrix.shape), where=sums > 0)
+    shares = proportions(matrix, axis=1)
     surprise = -np.log(shares, out=np.zeros(matrix.shape), where=shares > 0)
     return float((shares * surprise).sum(axis=1).mean())
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saccade.evaluation.scores import bleu_tokenization
+from saccade.evaluation.words import ngrams
 
 Utility = Literal["chrf", "bleu"]
 """What makes translations alike: chrF2 or BLEU of one sentence alone, as sacreBLEU has them."""
@@ -82,17 +83,11 @@ def _bleu(texts: Sequence[str], tokenization: str, orders: int = 4) -> Matrix:
 def _counted(sequences: Sequence[Sequence[Hashable]], orders: int) -> tuple[Counts, Counts]:
     """How many n-grams of each order a text has, and how many each two of them share: texts × (texts ×) orders."""
     totals = np.array([[max(0, len(each) + 1 - order) for order in range(1, orders + 1)] for each in sequences])
-    shared = np.stack(
-        [_shared([_ngrams(each, order) for each in sequences]) for order in range(1, orders + 1)], axis=-1
-    )
+    shared = np.stack([_shared([ngrams(each, order) for each in sequences]) for order in range(1, orders + 1)], axis=-1)
     return totals, shared
 
 
-def _ngrams(sequence: Sequence[Hashable], order: int) -> Counter[Hashable]:
-    return Counter(zip(*(sequence[begin:] for begin in range(order)), strict=False))
-
-
-def _shared(texts: Sequence[Counter[Hashable]]) -> Counts:
+def _shared(texts: Sequence[Counter[tuple[Hashable, ...]]]) -> Counts:
     """Σ min(c(g), c'(g)) over all n-grams g, for each two texts."""
     places = {gram: place for place, gram in enumerate({gram for counts in texts for gram in counts})}
     table = np.zeros((len(texts), len(places)), dtype=np.int64)

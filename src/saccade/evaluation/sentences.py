@@ -9,7 +9,7 @@ from statistics import fmean
 from saccade.evaluation.attention import Gaze
 from saccade.evaluation.scores import is_unspaced, metrics
 from saccade.evaluation.significance import Counts
-from saccade.evaluation.words import words
+from saccade.evaluation.words import ngrams, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,9 @@ def repetition(text: str, references: Sequence[str], size: int = 2) -> int:
     """
     allowed: Counter[tuple[str, ...]] = Counter()
     for reference in references:
-        allowed |= _ngrams(reference, size)
-    return sum(max(0, count - max(len(set(ngram)) > 1, allowed[ngram])) for ngram, count in _ngrams(text, size).items())
+        allowed |= ngrams(words(reference.casefold()), size)
+    said = ngrams(words(text.casefold()), size)
+    return sum(max(0, count - max(len(set(ngram)) > 1, allowed[ngram])) for ngram, count in said.items())
 
 
 def is_copied(text: str, source: str, references: Sequence[str]) -> bool:
@@ -115,11 +116,6 @@ def oddities(sentences: Sequence[Sentence], counts: Mapping[str, Counts]) -> Odd
         long=sum(ratio > 2 for ratio in ratios),
         gaze=Gaze(fmean(gaze.entropy for gaze in gazes), fmean(gaze.uncovered for gaze in gazes)) if gazes else None,
     )
-
-
-def _ngrams(text: str, size: int) -> Counter[tuple[str, ...]]:
-    found = words(text.casefold())
-    return Counter(zip(*(found[begin:] for begin in range(size)), strict=False))
 
 
 def _plain(text: str) -> str:

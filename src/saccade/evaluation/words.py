@@ -1,7 +1,11 @@
 """Words of a text in any language, by one rule: what buckets, repetition and marked differences are counted in."""
 
 import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import TypeVar
 
+Item = TypeVar("Item")
 # Han, kana, bopomofo and their extensions: written without spaces, so each character counts as a word.
 _UNSPACED = "\u3005-\u3007\u3021-\u3029\u3040-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
 _UNSPACED += "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
@@ -23,3 +27,8 @@ def words(text: str) -> list[str]:
 def pieces(text: str) -> list[str]:
     """The words, the punctuation marks and the spaces between; joined, they are the text again."""
     return [piece for piece in _BETWEEN.split(text) if piece]
+
+
+def ngrams(items: Sequence[Item], size: int) -> Counter[tuple[Item, ...]]:
+    """How often each n-gram of this size stands in a sequence."""
+    return Counter(zip(*(items[begin:] for begin in range(size)), strict=False))

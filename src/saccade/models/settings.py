@@ -24,12 +24,16 @@ OTHER_SCORES = Advice(
 """Names of scores in papers and other toolkits."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Stacks(Checked):
     """Settings of stacks of layers, each of which attends in the decoder."""
 
-    __slots__ = ()
-    layers: int
-    decoder_layers: int | None
+    kind: str
+    """The kind of model."""
+    layers: Layers = 6
+    """Layers of the encoder, and of the decoder unless decoder_layers says otherwise."""
+    decoder_layers: Layers | None = None
+    """Layers of the decoder; as many as the encoder's when absent."""
 
     @property
     def num_decoder_layers(self) -> int:
@@ -57,11 +61,6 @@ class TransformerSettings(Stacks):
     }
 
     kind: Literal["transformer"] = "transformer"
-    """The kind of model."""
-    layers: Layers = 6
-    """Layers of the encoder, and of the decoder unless decoder_layers says otherwise."""
-    decoder_layers: Layers | None = None
-    """Layers of the decoder; as many as the encoder's when absent."""
     d_model: Annotated[Size, MultipleOf(2)] = 512
     """Size of the vectors between layers."""
     d_feedforward: Size = 2048
@@ -222,11 +221,7 @@ class ConvolutionalSettings(Stacks):
     }
 
     kind: Literal["convolutional"] = "convolutional"
-    """The kind of model."""
     layers: Layers = 4
-    """Layers of the encoder, and of the decoder unless decoder_layers says otherwise."""
-    decoder_layers: Layers | None = None
-    """Layers of the decoder; as many as the encoder's when absent."""
     d_model: Annotated[Size, MultipleOf(2)] = 256
     """Size of embeddings and of the vectors between layers."""
     kernel: Size = 3

@@ -4,8 +4,7 @@ Each function goes from weights to weights. Nothing is written to the memory her
 weights of the step before are handed in.
 """
 
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -18,8 +17,6 @@ from saccade.nn.layers import init_xavier
 from saccade.nn.normalise import masked_softmax
 from saccade.nn.scores import unit
 
-SHORTEST = 1e-12
-"""A vector shorter than this has no direction."""
 LARGEST = 20.0
 """Outputs of a controller are cut off beyond: sharper than this, a head would hardly learn any more."""
 HeadOutputs = Float[Tensor, "batch heads d_outputs"]
@@ -69,7 +66,7 @@ class Parts(NamedTuple):
 
 
 def address(outputs: HeadOutputs, memory: Keys, previous: HeadWeights, parts: Parts) -> HeadWeights:
-    """What a controller says to its heads, and where they look then (Figure 2): the readable twin."""
+    """What a controller says to its heads, and where they look then (Figure 2)."""
     wanted, sharpness, gate, shifts, gamma = torch.split(outputs.clamp(-LARGEST, LARGEST), parts.sizes, dim=-1)
     weights = content(wanted, memory, softplus(sharpness))
     if parts.interpolates:
@@ -78,12 +75,6 @@ def address(outputs: HeadOutputs, memory: Keys, previous: HeadWeights, parts: Pa
         weights = shift(weights, shifts.softmax(dim=-1))
     if parts.sharpens:
         weights = sharpen(weights, 1 + softplus(gamma))
-    return weights
-
-
-def address_fused(outputs: HeadOutputs, memory: Keys, previous: HeadWeights, parts: Parts) -> HeadWeights:
-    """`address` with its gradients by hand: a third of the operations, which is what a small machine's step costs."""
-    weights: Tensor = _Addressed.apply(outputs, memory, previous, parts)  # type: ignore[no-untyped-call]
     return weights
 
 
@@ -105,92 +96,7 @@ class Addressing(AttentionModule):
     def forward(self, controller: ControllerStates, memory: Keys, previous: HeadWeights) -> HeadWeights:
         """Where the controller wants each head to look, given where it looked before."""
         outputs = self.of_controller(controller).unflatten(-1, (self.num_heads, -1))
-        weights = address_fused(outputs, memory, previous, self.parts)
+        weights = address(outputs, memory, previous, self.parts)
         if captured := active_capture():
             captured.record(self, weights[:, :, None])  # one query
         return weights
-
-
-class _Addressed(torch.autograd.Function):
-    """Each line backward undoes one forward, last to first."""
-
-    @staticmethod
-    def forward(ctx: Any, outputs: Tensor, memory: Tensor, previous: Tensor, parts: Parts) -> Tensor:
-        clamped = outputs.clamp(-LARGEST, LARGEST)
-        wanted, sharpness, gate, shifts, gamma = torch.split(clamped, parts.sizes, dim=-1)
-        asked, per_asked = _unit(wanted)
-        rows, per_row = _unit(memory)
-        cosine, beta = asked @ rows.mT, softplus(sharpness)
-        found = weights = (beta * cosine).softmax(dim=-1)
-        saved = [outputs, clamped, previous, asked, per_asked, rows, per_row, cosine, beta, found]
-        if parts.interpolates:
-            gate = gate.sigmoid()
-            weights = torch.lerp(previous, weights, gate)
-            saved += [gate]
-        if parts.reach:
-            shifts = shifts.softmax(dim=-1)
-            around = weights[..., _around(weights.shape[-1], parts.reach, weights.device)]
-            weights = (around * shifts[..., None, :]).sum(dim=-1)
-            saved += [shifts, around]
-        if parts.sharpens:
-            blurred = weights.clamp_min(torch.finfo(weights.dtype).tiny)
-            logs, power = blurred.log(), softplus(gamma) + 1
-            weights = (power * logs).softmax(dim=-1)
-            saved += [blurred, logs, power, weights]
-        ctx.parts = parts
-        ctx.save_for_backward(*saved)
-        return weights
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor | None, None]:
-        parts: Parts = ctx.parts
-        outputs, clamped, previous, asked, per_asked, rows, per_row, cosine, beta, found, *saved = ctx.saved_tensors
-        to_outputs, to_previous = torch.empty_like(clamped), None
-        to_wanted, to_sharpness, to_gate, to_shifts, to_gamma = torch.split(to_outputs, parts.sizes, dim=-1)
-        _, sharpness, _, _, gamma = torch.split(clamped, parts.sizes, dim=-1)
-        if parts.sharpens:
-            *saved, blurred, logs, power, weights = saved
-            gradient = _through_softmax(gradient, weights)
-            torch.mul((gradient * logs).sum(dim=-1, keepdim=True), gamma.sigmoid(), out=to_gamma)
-            gradient = gradient * power / blurred
-        if parts.reach:
-            *saved, shifts, around = saved
-            to_shifts.copy_(_through_softmax((gradient[..., None] * around).sum(dim=-2), shifts))
-            back = gradient[..., _around(gradient.shape[-1], -parts.reach, gradient.device)]
-            gradient = (back * shifts[..., None, :]).sum(dim=-1)
-        if parts.interpolates:
-            (gate,) = saved
-            torch.mul((gradient * (found - previous)).sum(dim=-1, keepdim=True), gate * (1 - gate), out=to_gate)
-            to_previous = gradient * (1 - gate)
-            gradient = gradient * gate
-        gradient = _through_softmax(gradient, found)
-        torch.mul((gradient * cosine).sum(dim=-1, keepdim=True), sharpness.sigmoid(), out=to_sharpness)
-        gradient = gradient * beta
-        to_wanted.copy_(_through_unit(gradient @ rows, asked, per_asked))
-        to_memory = _through_unit(gradient.mT @ asked, rows, per_row)
-        return to_outputs.mul_(outputs == clamped), to_memory, to_previous, None
-
-
-def _unit(vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """`unit`, and what each vector was multiplied by."""
-    lengths = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
-    per_length = lengths.reciprocal().masked_fill_(lengths < SHORTEST, 0.0)
-    return vectors * per_length, per_length
-
-
-def _through_unit(gradient: Tensor, directions: Tensor, per_length: Tensor) -> Tensor:
-    """What is left of it across each direction: a longer vector has the same."""
-    along = (gradient * directions).sum(dim=-1, keepdim=True)
-    return torch.addcmul(gradient, directions, along, value=-1).mul_(per_length)
-
-
-def _through_softmax(gradient: Tensor, weights: Tensor) -> Tensor:
-    product = gradient * weights
-    return torch.addcmul(product, weights, product.sum(dim=-1, keepdim=True), value=-1)
-
-
-@cache
-def _around(rows: int, reach: int, device: torch.device) -> Tensor:
-    """For every row those that shifts from -r to r bring there; with -r, those that it goes to."""
-    distances = torch.arange(-abs(reach), abs(reach) + 1, device=device) * (1 if reach > 0 else -1)
-    return (torch.arange(rows, device=device)[:, None] - distances) % rows

@@ -135,11 +135,6 @@ class EfficientNetLite(nn.Module):
         grid = relu6(self.head(grid))
         return grid.permute(0, 2, 3, 1)
 
-    def classify(self, images: Float[Tensor, "batch 3 pixel_rows pixel_columns"]) -> Float[Tensor, "batch classes"]:
-        """Scores of the thousand classes of ImageNet, in their usual order."""
-        scores: Tensor = self.classifier(self(images).mean(dim=(1, 2)))
-        return scores
-
 
 class InvertedBottleneck(nn.Module):
     """Widen, look around in each channel, narrow (Sandler et al. 2018); with a way around where the shape stays."""

@@ -4,7 +4,6 @@ from torch import Tensor, nn
 
 from saccade.nn.axes import States
 from saccade.nn.dropout import Dropout
-from saccade.nn.products import Linear
 
 
 def init_xavier(*layers: nn.Linear) -> None:
@@ -20,10 +19,10 @@ class FeedForward(nn.Module):
 
     def __init__(self, d_model: int, d_feedforward: int, activation: nn.Module, dropout: float = 0.0) -> None:
         super().__init__()
-        self.widen = Linear(d_model, d_feedforward)
+        self.widen = nn.Linear(d_model, d_feedforward)
         self.activation = activation
         self.dropout = Dropout(dropout)
-        self.narrow = Linear(d_feedforward, d_model)
+        self.narrow = nn.Linear(d_feedforward, d_model)
         init_xavier(self.widen, self.narrow)
 
     def forward(self, states: States) -> States:

@@ -41,6 +41,15 @@ def _glibc() -> ctypes.CDLL | None:
     return libc if hasattr(libc, "mallopt") and hasattr(libc, "malloc_trim") else None
 
 
+def device_problem(device: str) -> str | None:
+    """Why PyTorch cannot compute on a device of this machine, in its own words; None if it can."""
+    try:
+        torch.empty(0, device=device)
+    except (AssertionError, RuntimeError) as error:  # the former where it was built without CUDA
+        return str(error).partition("\n")[0].rstrip(".")
+    return "it holds no numbers" if torch.device(device).type == "meta" else None
+
+
 @contextmanager
 def one_thread_each() -> Iterator[None]:
     """Within this, operations are not shared out by torch."""

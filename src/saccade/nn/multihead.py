@@ -1,13 +1,13 @@
 """Multi-head attention (Vaswani et al. 2017, §3.2.2), for self- and cross-attention alike."""
 
 from jaxtyping import Bool, Float
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from saccade.nn.attention import Memory, attend, attend_fused
 from saccade.nn.axes import Mask
 from saccade.nn.capture import AttentionModule, Kind, active_capture
 from saccade.nn.layers import init_xavier
-from saccade.nn.products import Linear, linear
 from saccade.nn.short import attend_short, is_short
 
 
@@ -20,8 +20,8 @@ class MultiHeadAttention(AttentionModule):
         self.num_heads = num_heads
         self.dropout = dropout
         # Query, key and value stand below each other: self-attention projects all three in one product.
-        self.projection = Linear(d_model, 3 * d_model)
-        self.output = Linear(d_model, d_model)
+        self.projection = nn.Linear(d_model, 3 * d_model)
+        self.output = nn.Linear(d_model, d_model)
         # Drawn as one matrix, so smaller than three of their own would be: flatter weights at first learn faster.
         init_xavier(self.projection, self.output)
 

@@ -1,27 +1,23 @@
 """What the parts of a Transformer are worth (Vaswani et al. 2017, Table 3), in small, on strings written backwards."""
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
-from saccade.data.batch import Batch
 from saccade.engines.torch import TorchEngine
 from saccade.models.build import Model
 from saccade.models.settings import TransformerSettings
-from saccade.reproduce.contest import Contestant, compare
-from saccade.reproduce.figures import average, contestants_table, plot_bars
-from saccade.reproduce.finding import Advanced, Finding, silent
+from saccade.nn.axes import States
+from saccade.reproduce.contest import Contest, Contestant
+from saccade.reproduce.figures import Figures, average
 from saccade.reproduce.pairs_task import PairsTask, exact_match
-from saccade.reproduce.strings import NUM_TOKENS, random_strings, reversal_batch
+from saccade.reproduce.strings import BATCH, NUM_TOKENS, random_strings, string_batches
 
 CLAIM = (
     "A Transformer has no recurrence and no convolution: without positions it cannot make use of order (Vaswani et al. "
@@ -33,20 +29,19 @@ RULE = (
     "at least 0.9 with sinusoids, on the mean of all seeds. The other rows are told, and judge nothing."
 )
 UPDATES, QUICK, RATE = 600, 12, 0.003
-LONGEST, TESTED, NUM_TESTED, BATCH = 10, 8, 100, 64
+LONGEST, TESTED, NUM_TESTED = 10, 8, 100
+BATCHES = partial(string_batches, LONGEST, step=-1)
 BASE = TransformerSettings(layers=2, d_model=64, d_feedforward=128, num_heads=4, norm="pre", dropout=0.1)
 
 
 class LearnedPositions(nn.Module):
     """Stands in for `Positions`, with a vector for each position that is learned like any other (Table 3, row E)."""
 
-    def __init__(self, settings: TransformerSettings) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.table = nn.Embedding(LONGEST + 2, settings.d_model)  # the longest string, its end, and one to spare
+        self.table = nn.Embedding(LONGEST + 2, BASE.d_model)  # the longest string, its end, and one to spare
 
-    def forward(
-        self, states: Float[Tensor, "batch positions d_model"], start: int = 0
-    ) -> Float[Tensor, "batch positions d_model"]:
+    def forward(self, states: States, start: int = 0) -> States:
         """The first vector stands at position `start`; behind the table's end, at its last."""
         places = torch.arange(start, start + states.shape[1]).clamp(max=self.table.num_embeddings - 1)
         placed: Tensor = states + self.table(places)
@@ -56,43 +51,32 @@ class LearnedPositions(nn.Module):
 class NoPositions(nn.Module):
     """Stands in for `Positions`, and adds nothing."""
 
-    def forward(
-        self, states: Float[Tensor, "batch positions d_model"], start: int = 0
-    ) -> Float[Tensor, "batch positions d_model"]:
+    def forward(self, states: States, start: int = 0) -> States:
         """The states as they came."""
         return states
-
-
-class WithLearnedPositions(PairsTask):
-    """A Transformer that learns its positions."""
-
-    def build(self) -> Model:
-        """A new model."""
-        model = super().build()
-        model.positions = LearnedPositions(BASE)
-        return model
 
 
 class WithoutPositions(PairsTask):
     """A Transformer that does not know any."""
 
+    stand_in: ClassVar[type[nn.Module]] = NoPositions
+
     def build(self) -> Model:
         """A new model."""
         model = super().build()
-        model.positions = NoPositions()
+        model.positions = self.stand_in()
         return model
 
 
-def batches(seed: int) -> Iterator[Batch]:
-    """Strings, each with itself written backwards."""
-    random = np.random.default_rng((seed, 0))
-    while True:
-        yield reversal_batch(random, BATCH, 1, LONGEST)
+class WithLearnedPositions(WithoutPositions):
+    """A Transformer that learns its positions."""
+
+    stand_in = LearnedPositions
 
 
 def _row(model: TransformerSettings = BASE, smoothing: float = 0.1, task: type[PairsTask] = PairsTask) -> Contestant:
     """A row of the table: in what it differs from the first."""
-    return Contestant(partial(task, model, NUM_TOKENS, batches, label_smoothing=smoothing), RATE)
+    return Contestant(partial(task, model, NUM_TOKENS, BATCHES, label_smoothing=smoothing), RATE)
 
 
 WITH, WITHOUT = "base: 4 heads, d_k 16", "without positions"
@@ -108,13 +92,6 @@ CONTESTANTS = {
 }
 
 
-def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
-    """Train every row on so many batches of 64 strings, and test it on new ones."""
-    figures = compare(CONTESTANTS, measure, updates, seeds, advanced)
-    holds = average(figures, WITHOUT, "exact match") <= 0.05 and average(figures, WITH, "exact match") >= 0.9
-    return Finding(CLAIM, RULE, holds, {"updates": updates, "batch": BATCH, "seeds": list(seeds)}, figures)
-
-
 def measure(task: PairsTask, model: Any) -> dict[str, float]:
     """Perplexity of new strings written backwards, and the share that greedy search writes without a mistake."""
     return scores(TorchEngine(model), task.seed)
@@ -128,11 +105,9 @@ def scores(engine: TorchEngine, seed: int) -> dict[str, float]:
     return {"perplexity": math.exp(-mean(log_probs)), "exact match": exact_match(engine, sources, targets)}
 
 
-def table(finding: Finding) -> str:
-    """The figures in Markdown."""
-    return contestants_table(finding.figures, "perplexity", "exact match")
+def _holds(figures: Figures) -> bool:
+    return average(figures, WITHOUT, "exact match") <= 0.05 and average(figures, WITH, "exact match") >= 0.9
 
 
-def plot(finding: Finding, path: Path) -> None:
-    """Exact match, a bar for each row and a dot for each seed."""
-    plot_bars(finding.figures, ["exact match"], path)
+CONTEST = Contest(CLAIM, RULE, CONTESTANTS, _holds, BATCH, measure, ("exact match", "perplexity"))
+run, table, plot = CONTEST.run, CONTEST.table, CONTEST.plot

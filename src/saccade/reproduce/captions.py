@@ -1,7 +1,7 @@
 """Attention describes scenes that a single vector cannot, and looks at what it names (Xu et al. 2015), on digits."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -46,17 +46,9 @@ MODELS = {
 CONTESTANTS = {name: Contestant(partial(DigitsTask, TASK, model), RATE) for name, model in MODELS.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
-    """The variance of the gradient of the scores over samples, summed over parameters."""
-
-    with_baseline: float
-    without: float
-
-
 def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
     """Train every contestant on so many batches of 32 scenes, and test it on digits that nobody has seen."""
-    noises: list[Noise] = []
+    noises: list[dict[str, float]] = []
 
     def watch(training: Updates) -> None:
         task = training.task
@@ -67,7 +59,7 @@ def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanc
 
     figures = compare(CONTESTANTS, measure, updates, seeds, advanced, watch)
     for run, noise in zip(figures["hard"]["runs"], noises, strict=True):
-        run["noise"] = asdict(noise)
+        run["noise"] = noise
     return Finding(CLAIM, RULE, _holds(figures), {"updates": updates, "batch": TASK.batch, "seeds": [*seeds]}, figures)
 
 
@@ -78,8 +70,10 @@ def measure(task: DigitsTask, model: nn.Module) -> dict[str, float | None]:
     return {name: figures.get(name) for name in MEASURES}
 
 
-def gradient_noise(model: Any, baseline: float | None, batch: Any) -> Noise:
-    """Many gradients of one batch, which differ by what was chosen in hard attention alone; nothing is learned.
+def gradient_noise(model: Any, baseline: float | None, batch: Any) -> dict[str, float]:
+    """The variance of the gradient of the scores over samples, summed over parameters, with the baseline and without.
+
+    Many gradients of one batch, which differ by what was chosen in hard attention alone; nothing is learned.
 
     All images are sampled, and rewards count in full (λ_r = 1): what REINFORCE is before it is tamed.
     """
@@ -98,7 +92,7 @@ def gradient_noise(model: Any, baseline: float | None, batch: Any) -> Noise:
             variance[uses_baseline] = float(torch.stack(gradients).var(dim=0).sum())
     finally:
         model.settings, attention.sampling = settings, sampling
-    return Noise(variance[True], variance[False])
+    return {"with_baseline": variance[True], "without": variance[False]}
 
 
 def table(finding: Finding) -> str:

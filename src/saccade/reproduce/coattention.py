@@ -1,12 +1,9 @@
 """Image and question that lead each other beat either alone (Lu et al. 2016, Table 3 and 4), on generated scenes."""
 
-from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
-from saccade.reproduce.contest import Contestant, compare, evaluate
-from saccade.reproduce.figures import average, contestants_table, plot_bars
-from saccade.reproduce.finding import Advanced, Finding, silent
+from saccade.reproduce.contest import Contest, Contestant
+from saccade.reproduce.figures import Figures, average
 from saccade.tasks.scenes.settings import CoAttentionSettings, ScenesSettings
 from saccade.tasks.scenes.task import ScenesTask
 
@@ -31,19 +28,12 @@ MODELS = {
 CONTESTANTS = {name: Contestant(partial(ScenesTask, TASK, model), RATE) for name, model in MODELS.items()}
 
 
-def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
-    """Train every contestant on so many batches of 64 scenes."""
-    figures = compare(CONTESTANTS, evaluate, updates, seeds, advanced)
+def _holds(figures: Figures) -> bool:
     shares = [average(figures, name, "accuracy") for name in CONTESTANTS]
-    holds = min(shares[:2]) >= 0.8 and min(shares[:2]) >= max(shares[2:]) + 0.2
-    return Finding(CLAIM, RULE, holds, {"updates": updates, "batch": TASK.batch, "seeds": list(seeds)}, figures)
+    return min(shares[:2]) >= 0.8 and min(shares[:2]) >= max(shares[2:]) + 0.2
 
 
-def table(finding: Finding) -> str:
-    """The figures in Markdown."""
-    return contestants_table(finding.figures, "accuracy")
-
-
-def plot(finding: Finding, path: Path) -> None:
-    """Accuracy, a bar for each contestant."""
-    plot_bars(finding.figures, ["accuracy"], path, "Questions about scenes", chance=1 / TASK.num_colours)
+CONTEST = Contest(
+    CLAIM, RULE, CONTESTANTS, _holds, TASK.batch, title="Questions about scenes", chance=1 / TASK.num_colours
+)
+run, table, plot = CONTEST.run, CONTEST.table, CONTEST.plot

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from saccade.nn.transformer import EncoderLayer, LayerShape
-from saccade.reproduce.figures import Figures, average, draw_lines, markdown, plotted
+from saccade.reproduce.figures import Figures, average, markdown, plot_lines
 from saccade.reproduce.finding import Advanced, Finding, silent
 
 CLAIM = (
@@ -134,10 +134,5 @@ def table(finding: Finding) -> str:
 
 def plot(finding: Finding, path: Path) -> None:
     """The ratio against depth."""
-    with plotted(path, 6, 3.4) as figure:
-        axes = figure.subplots()
-        draw_lines(axes, finding.figures, KINDS, "ratio", DEPTHS)
-        axes.set(xscale="log", yscale="log", xlabel="layers", ylabel="gradient, first layer / last")
-        axes.minorticks_off()
-        axes.set_xticks(DEPTHS, [str(depth) for depth in DEPTHS])
-        axes.legend(frameon=False, fontsize=8)
+    labels: dict[str, Any] = {"xlabel": "layers", "ylabel": "gradient, first layer / last"}
+    plot_lines(finding.figures, "ratio", path, xscale="log", yscale="log", **labels)

@@ -61,11 +61,21 @@ def contestants_table(figures: Figures, *measures: str, digits: int = 3) -> str:
     return markdown(["", *measures, *COSTS], rows)
 
 
-def sizes_table(figures: Figures, size: str, cells: Mapping[Any, Sequence[str]]) -> str:
-    """A row for each size, given as a cell for each contestant, then rows of costs."""
-    rows = [[key, *row] for key, row in cells.items()]
+def sizes_table(figures: Figures, size: str, *measures: str) -> str:
+    """A row for each size and a column for each contestant, then rows of costs; a second measure is in brackets."""
+
+    def cell(name: str, key: int) -> str:
+        first, *others = (spread(values(figures, name, what, key), 2 if measures[1:] else 3) for what in measures)
+        return " ".join([first, *(f"({other})" for other in others)])
+
+    rows = [[key, *(cell(name, key) for name in figures)] for key in sizes_of(figures, measures[0])]
     rows += map(list, zip(COSTS, *(costs(figures, name) for name in figures), strict=True))
     return markdown([size, *figures], rows)
+
+
+def sizes_of(figures: Figures, measure: str) -> list[int]:
+    """The sizes that a measure was taken at."""
+    return list(next(iter(figures.values()))["runs"][0][measure])
 
 
 @contextmanager
@@ -103,6 +113,20 @@ def draw_lines(axes: "Axes", figures: Figures, names: Iterable[str], what: str, 
     for name, style in zip(names, STYLES, strict=False):
         axes.plot(sizes, [average(figures, name, what, size) for size in sizes], style, markersize=5, label=name)
     axes.set_ylabel(what)
+
+
+def plot_lines(figures: Figures, what: str, path: Path, *, largest: int | None = None, **labels: Any) -> None:
+    """A measure against size; `largest` is the largest size in training, and `labels` are those of the axes."""
+    sizes = sizes_of(figures, what)
+    with plotted(path, 6, 3.6) as figure:
+        axes = figure.subplots()
+        if largest is not None:
+            shade(axes, sizes, largest)
+        draw_lines(axes, figures, figures, what, sizes)
+        axes.set(**labels)
+        axes.set_xticks(sizes, list(map(str, sizes)))
+        axes.minorticks_off()
+        axes.legend(frameon=False, fontsize=8)
 
 
 def shade(axes: "Axes", sizes: Sequence[int], largest: int) -> None:

@@ -1,12 +1,9 @@
 """Self-attention lets a place of a feature map see beyond its receptive field (Zhang et al. 2019, §3)."""
 
-from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
-from saccade.reproduce.contest import Contestant, compare, evaluate
-from saccade.reproduce.figures import average, contestants_table, plot_bars
-from saccade.reproduce.finding import Advanced, Finding, silent
+from saccade.reproduce.contest import Contest, Contestant
+from saccade.reproduce.figures import Figures, average
 from saccade.tasks.glyphs.settings import FeatureMapSettings, GlyphsSettings
 from saccade.tasks.glyphs.task import GlyphsTask
 
@@ -29,19 +26,12 @@ MODELS = {
 CONTESTANTS = {name: Contestant(partial(GlyphsTask, TASK, model), RATE) for name, model in MODELS.items()}
 
 
-def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
-    """Train every contestant on so many batches of 64 images."""
-    figures = compare(CONTESTANTS, evaluate, updates, seeds, advanced)
+def _holds(figures: Figures) -> bool:
     attending, local = (average(figures, name, "accuracy") for name in list(CONTESTANTS)[:2])
-    holds = attending >= 0.8 and local <= 0.25
-    return Finding(CLAIM, RULE, holds, {"updates": updates, "batch": TASK.batch, "seeds": list(seeds)}, figures)
+    return attending >= 0.8 and local <= 0.25
 
 
-def table(finding: Finding) -> str:
-    """The figures in Markdown."""
-    return contestants_table(finding.figures, "accuracy")
-
-
-def plot(finding: Finding, path: Path) -> None:
-    """Accuracy, a bar for each contestant."""
-    plot_bars(finding.figures, ["accuracy"], path, "Naming a glyph from afar", chance=1 / TASK.num_glyphs)
+CONTEST = Contest(
+    CLAIM, RULE, CONTESTANTS, _holds, TASK.batch, title="Naming a glyph from afar", chance=1 / TASK.num_glyphs
+)
+run, table, plot = CONTEST.run, CONTEST.table, CONTEST.plot

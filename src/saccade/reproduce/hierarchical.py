@@ -1,12 +1,9 @@
 """Attention over words and sentences beats averages of them (Yang et al. 2016, Table 2), on generated documents."""
 
-from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
-from saccade.reproduce.contest import Contestant, compare, evaluate
-from saccade.reproduce.figures import average, contestants_table, plot_bars
-from saccade.reproduce.finding import Advanced, Finding, silent
+from saccade.reproduce.contest import Contest, Contestant
+from saccade.reproduce.figures import Figures, average
 from saccade.tasks.documents.settings import DocumentsSettings, HierarchicalSettings
 from saccade.tasks.documents.task import DocumentsTask
 
@@ -28,19 +25,12 @@ MODELS = {
 CONTESTANTS = {name: Contestant(partial(DocumentsTask, TASK, model), RATE) for name, model in MODELS.items()}
 
 
-def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
-    """Train every contestant on so many batches of 32 documents."""
-    figures = compare(CONTESTANTS, evaluate, updates, seeds, advanced)
+def _holds(figures: Figures) -> bool:
     attending, averaging = (average(figures, name, "accuracy") for name in list(CONTESTANTS)[:2])
-    holds = attending >= 0.9 and attending >= averaging + 0.05
-    return Finding(CLAIM, RULE, holds, {"updates": updates, "batch": TASK.batch, "seeds": list(seeds)}, figures)
+    return attending >= 0.9 and attending >= averaging + 0.05
 
 
-def table(finding: Finding) -> str:
-    """The figures in Markdown."""
-    return contestants_table(finding.figures, "accuracy")
-
-
-def plot(finding: Finding, path: Path) -> None:
-    """Accuracy, a bar for each contestant."""
-    plot_bars(finding.figures, ["accuracy"], path, "Documents named by one word", chance=1 / TASK.num_classes)
+CONTEST = Contest(
+    CLAIM, RULE, CONTESTANTS, _holds, TASK.batch, title="Documents named by one word", chance=1 / TASK.num_classes
+)
+run, table, plot = CONTEST.run, CONTEST.table, CONTEST.plot

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -13,9 +12,8 @@ from saccade.data.batch import Batch, collate
 from saccade.engines.torch import TorchEngine
 from saccade.evaluation.alignment import error_rate
 from saccade.models.settings import AttentionSettings, RecurrentSettings
-from saccade.reproduce.contest import Contestant, compare
-from saccade.reproduce.figures import Figures, average, contestants_table, plot_bars
-from saccade.reproduce.finding import Advanced, Finding, silent
+from saccade.reproduce.contest import Contest, Contestant
+from saccade.reproduce.figures import Figures, average
 from saccade.reproduce.numbers import NUM_TOKENS, named, split
 from saccade.reproduce.pairs_task import PairsTask, exact_match
 from saccade.trace.alignment import links
@@ -59,12 +57,6 @@ def batches(seed: int) -> Iterator[Batch]:
 CONTESTANTS = {name: Contestant(partial(PairsTask, model, NUM_TOKENS, batches), RATE) for name, model in MODELS.items()}
 
 
-def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
-    """Train every pair of positions and score on so many batches of 64 numbers."""
-    figures = compare(CONTESTANTS, measure, updates, seeds, advanced)
-    return Finding(CLAIM, RULE, _holds(figures), {"updates": updates, "batch": BATCH, "seeds": list(seeds)}, figures)
-
-
 def measure(task: PairsTask, model: Any) -> dict[str, float]:
     """What a model makes of numbers held out."""
     return scores(TorchEngine(model), split()[1][:NUM_TESTED])
@@ -93,11 +85,5 @@ def _holds(figures: Figures) -> bool:
     )
 
 
-def table(finding: Finding) -> str:
-    """The figures in Markdown."""
-    return contestants_table(finding.figures, *MEASURES)
-
-
-def plot(finding: Finding, path: Path) -> None:
-    """The three measures, a bar for each contestant."""
-    plot_bars(finding.figures, MEASURES, path)
+CONTEST = Contest(CLAIM, RULE, CONTESTANTS, _holds, BATCH, measure, MEASURES)
+run, table, plot = CONTEST.run, CONTEST.table, CONTEST.plot

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -18,9 +17,8 @@ from saccade.models.settings import (
     RecurrentSettings,
     TransformerSettings,
 )
-from saccade.reproduce.contest import Contestant, compare
-from saccade.reproduce.figures import Figures, average, contestants_table, plot_bars
-from saccade.reproduce.finding import Advanced, Finding, silent
+from saccade.reproduce.contest import Contest, Contestant
+from saccade.reproduce.figures import Figures, average
 from saccade.reproduce.pairs_task import PairsTask
 from saccade.reproduce.spoken_words import NUM_TOKENS, SpokenWord, spoken_words
 from saccade.search.settings import SearchSettings
@@ -76,12 +74,6 @@ CONTESTANTS = {
 """Rates are the best of 0.001, 0.002, 0.004 and 0.008 on the validation split, after a quarter of the updates."""
 
 
-def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
-    """Train every contestant for the time that Bahdanau's takes for so many updates of 64 words, and test it."""
-    figures = compare(CONTESTANTS, measure, updates, seeds, advanced)
-    return Finding(CLAIM, RULE, _holds(figures), {"updates": updates, "batch": BATCH, "seeds": list(seeds)}, figures)
-
-
 def measure(task: PairsTask, model: Any) -> dict[str, float]:
     """What a model makes of words held out."""
     return scores(TorchEngine(model), spoken_words("test")[:NUM_TESTED])
@@ -105,11 +97,5 @@ def _holds(figures: Figures) -> bool:
     )
 
 
-def table(finding: Finding) -> str:
-    """The figures in Markdown, with their spread over seeds."""
-    return contestants_table(finding.figures, *MEASURES)
-
-
-def plot(finding: Finding, path: Path) -> None:
-    """Both error rates, a bar for each contestant and a dot for each seed."""
-    plot_bars(finding.figures, MEASURES, path)
+CONTEST = Contest(CLAIM, RULE, CONTESTANTS, _holds, BATCH, measure, MEASURES)
+run, table, plot = CONTEST.run, CONTEST.table, CONTEST.plot

@@ -1,12 +1,12 @@
 """Pointing at the input goes on where a fixed set of outputs ends (Vinyals et al. 2015, Tables 1 and 2)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 from torch import nn
 
-from saccade.reproduce.contest import Contestant, compare
+from saccade.reproduce.contest import Contest, Contestant
 from saccade.reproduce.figures import (
     COSTS,
     Figures,
@@ -19,7 +19,7 @@ from saccade.reproduce.figures import (
     spread,
     values,
 )
-from saccade.reproduce.finding import Advanced, Finding, silent
+from saccade.reproduce.finding import Finding
 from saccade.search.settings import SearchSettings
 from saccade.tasks.pointing.settings import PointerSettings, PointsSettings
 from saccade.tasks.pointing.task import PointingTask
@@ -56,14 +56,6 @@ CONTESTANTS = {
     **{f"hull, {name}": _contestant(HULL, model, GREEDY, 1.0) for name, model in MODELS.items()},
     f"tour, {POINTER}": _contestant(TOUR, PointerSettings(choices="all"), BEAM, 0.35),
 }
-
-
-def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
-    """Train every contestant with batches of 128 sets, and test it on 500 new sets of each size."""
-    figures = compare(CONTESTANTS, measure, updates, seeds, advanced)
-    return Finding(
-        CLAIM, RULE, _holds(figures), {"updates": updates, "batch": SORT.batch, "seeds": list(seeds)}, figures
-    )
 
 
 def measure(task: PointingTask, model: nn.Module) -> Mapping[str, Mapping[int, float]]:
@@ -107,3 +99,7 @@ def _holds(figures: Figures) -> bool:
     ends = exact(f"sort, {INDEX}", 15) <= 0.01 and exact(f"hull, {INDEX}", 15) <= 0.05
     tours = {what: average(figures, f"tour, {POINTER}", what, 5) for what in ("length", "invalid")}
     return sorts and finds and ends and tours["length"] <= 1.03 and tours["invalid"] == 0
+
+
+CONTEST = Contest(CLAIM, RULE, CONTESTANTS, _holds, SORT.batch, measure)
+run = CONTEST.run

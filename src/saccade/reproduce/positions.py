@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from saccade.nn.positions import sinusoids
-from saccade.reproduce.figures import average, draw_lines, markdown, plotted
+from saccade.reproduce.figures import average, markdown, plot_lines
 from saccade.reproduce.finding import Advanced, Finding, silent
 
 CLAIM = "For any fixed offset k, PE(pos + k) is a linear function of PE(pos) (Vaswani et al. 2017, §3.5)."
@@ -74,10 +74,5 @@ def table(finding: Finding) -> str:
 
 def plot(finding: Finding, path: Path) -> None:
     """Error against offset."""
-    with plotted(path, 5.4, 3.2) as figure:
-        axes = figure.subplots()
-        draw_lines(axes, finding.figures, finding.figures, "error", finding.settings["offsets"])
-        axes.set(
-            xscale="log", yscale="log", xlabel="offset k", ylabel="relative error", title="PE(pos + k) from PE(pos)"
-        )
-        axes.legend(frameon=False)
+    labels: dict[str, Any] = {"xlabel": "offset k", "ylabel": "relative error", "title": "PE(pos + k) from PE(pos)"}
+    plot_lines(finding.figures, "error", path, xscale="log", yscale="log", **labels)

@@ -1,14 +1,10 @@
 """A Turing machine recalls among more items than it was trained on (Graves et al. 2014, §4.3)."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 
-from saccade.reproduce.contest import Contestant, compare
-from saccade.reproduce.figures import values
-from saccade.reproduce.finding import Advanced, Finding, silent
-from saccade.reproduce.turing import CLIP, bits_table, measure, plot_sizes
+from saccade.reproduce.contest import Contest, Contestant
+from saccade.reproduce.figures import Figures, values
+from saccade.reproduce.turing import CLIP, MEASURES, measure
 from saccade.tasks.memory.settings import LstmSettings, RecallSettings, TuringSettings
 from saccade.tasks.memory.task import MemoryTask
 
@@ -29,26 +25,17 @@ MODELS: dict[str, TuringSettings | LstmSettings] = {
     "LSTM": LstmSettings(layers=3, d_model=128),
 }
 CONTESTANTS = {
-    name: Contestant(partial(MemoryTask, TASK, model), 0.002, clip_norm=CLIP) for name, model in MODELS.items()
+    name: Contestant(partial(MemoryTask, TASK, model), 0.002, clip_norm=CLIP, holds_rate=True)
+    for name, model in MODELS.items()
 }
 
 
-def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1, 2, 3), advanced: Advanced = silent) -> Finding:
-    """Train both for so many updates, and test them on new episodes."""
-    sizes = {items: replace(TASK, fewest=items, most=items) for items in ITEMS}
-    figures = compare(CONTESTANTS, partial(measure, sizes), updates, seeds, advanced)
-    holds = (
-        max(values(figures, "machine", "bits per sequence", JUDGED)) <= MOST_BITS
-        and min(values(figures, "LSTM", "bits per sequence", JUDGED)) > BITS_OF_LSTM
-    )
-    return Finding(CLAIM, RULE, holds, {"task": asdict(TASK), "updates": updates, "seeds": list(seeds)}, figures)
+def _holds(figures: Figures) -> bool:
+    machine, lstm = (values(figures, name, "bits per sequence", JUDGED) for name in MODELS)
+    return bool(max(machine) <= MOST_BITS and min(lstm) > BITS_OF_LSTM)
 
 
-def table(finding: Finding) -> str:
-    """Bits per sequence, and in brackets the share of exact ones, in Markdown."""
-    return bits_table(finding, "items", ITEMS)
-
-
-def plot(finding: Finding, path: Path) -> None:
-    """Bits per sequence by the number of items, a line for each contestant."""
-    plot_sizes(finding, "bits per sequence", "items shown", ITEMS, TASK.most, path)
+CONTEST = Contest(
+    CLAIM, RULE, CONTESTANTS, _holds, TASK.batch, partial(measure, ITEMS), MEASURES, size="items", largest=TASK.most
+)
+run, table, plot = CONTEST.run, CONTEST.table, CONTEST.plot

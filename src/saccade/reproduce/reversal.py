@@ -1,21 +1,16 @@
 """Reversing the source helps a fixed vector (Sutskever et al. 2014, §3.3 and Table 1), on strings to be copied."""
 
-from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import numpy as np
-
-from saccade.data.batch import Batch, collate
 from saccade.engines.torch import TorchEngine
 from saccade.models.settings import AttentionSettings, RecurrentSettings
-from saccade.reproduce.contest import Contestant, compare
-from saccade.reproduce.figures import Figures, average, draw_lines, plotted, sizes_table, spread, values
-from saccade.reproduce.finding import Advanced, Finding, silent
-from saccade.reproduce.pairs_task import PairsTask, exact_match
-from saccade.reproduce.strings import NUM_TOKENS, random_strings
+from saccade.reproduce.contest import Contest, Contestant
+from saccade.reproduce.figures import Figures, average, sizes_of
+from saccade.reproduce.finding import Finding
+from saccade.reproduce.pairs_task import PairsTask
+from saccade.reproduce.strings import BATCH, NUM_TOKENS, share_right, string_batches
 
 CLAIM = (
     "Without attention, a source read backwards is translated better: its first words come close to the first words of "
@@ -26,7 +21,8 @@ RULE = (
     "with the source read backwards than forwards, on the mean of all seeds."
 )
 UPDATES, QUICK, RATE = 1000, 40, 0.003
-LONGEST, NUM_TESTED, BATCH = 12, 100, 64
+LONGEST, NUM_TESTED = 12, 100
+TITLE = "Strings copied by way of one vector, the source read forwards or backwards"
 LENGTHS = tuple(range(3, LONGEST + 1))
 """Shorter strings are left out: training has seen most of them."""
 MODELS = {
@@ -42,52 +38,31 @@ MODELS = {
 }
 
 
-def batches(seed: int) -> Iterator[Batch]:
-    """Strings, each with itself."""
-    random = np.random.default_rng((seed, 0))
-    while True:
-        strings = random_strings(random, BATCH, 1, LONGEST)
-        yield collate(strings, strings)
-
-
-CONTESTANTS = {name: Contestant(partial(PairsTask, model, NUM_TOKENS, batches), RATE) for name, model in MODELS.items()}
-
-
-def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanced = silent) -> Finding:
-    """Train both on so many batches of 64 strings, and test them on new strings of each length."""
-    figures = compare(CONTESTANTS, measure, updates, seeds, advanced)
-    holds = _over_lengths(figures, "backwards") - _over_lengths(figures, "forwards") >= 0.1
-    return Finding(CLAIM, RULE, holds, {"updates": updates, "batch": BATCH, "seeds": list(seeds)}, figures)
+BATCHES = partial(string_batches, LONGEST, step=1)
+CONTESTANTS = {name: Contestant(partial(PairsTask, model, NUM_TOKENS, BATCHES), RATE) for name, model in MODELS.items()}
 
 
 def measure(task: PairsTask, model: Any) -> dict[str, dict[int, float]]:
     """The share of new strings that are copied without a mistake, by length."""
     engine = TorchEngine(model)
-    return {"exact match": {length: share_right(engine, length, task.seed) for length in LENGTHS}}
-
-
-def share_right(engine: TorchEngine, length: int, seed: int) -> float:
-    """The same for one length."""
-    strings = random_strings(np.random.default_rng((seed, length, 1)), NUM_TESTED, length, length)
-    ids = [string.tolist() for string in strings]
-    return exact_match(engine, ids, ids)
+    return {
+        "exact match": {length: share_right(engine, length, task.seed, count=NUM_TESTED, step=1) for length in LENGTHS}
+    }
 
 
 def _over_lengths(figures: Figures, name: str) -> float:
-    return mean(average(figures, name, "exact match", length) for length in LENGTHS)
+    return mean(average(figures, name, "exact match", length) for length in sizes_of(figures, "exact match"))
+
+
+def _holds(figures: Figures) -> bool:
+    return _over_lengths(figures, "backwards") - _over_lengths(figures, "forwards") >= 0.1
+
+
+CONTEST = Contest(CLAIM, RULE, CONTESTANTS, _holds, BATCH, measure, ("exact match",), TITLE, size="length")
+run, plot = CONTEST.run, CONTEST.plot
 
 
 def table(finding: Finding) -> str:
-    """The figures in Markdown."""
-    found = finding.figures
-    cells = {length: [spread(values(found, name, "exact match", length)) for name in found] for length in LENGTHS}
-    return sizes_table(found, "length", cells | {"mean": [f"{_over_lengths(found, name):.3f}" for name in found]})
-
-
-def plot(finding: Finding, path: Path) -> None:
-    """Exact match by length, a line for each contestant."""
-    with plotted(path, 5.6, 3.2) as figure:
-        axes = figure.subplots()
-        draw_lines(axes, finding.figures, CONTESTANTS, "exact match", LENGTHS)
-        axes.set(xlabel="length of the string", ylim=(-0.03, 1.03), title="Strings copied by way of one vector")
-        axes.legend(frameon=False, title="source read")
+    """The figures in Markdown, and their means over all lengths."""
+    means = ", ".join(f"{name} {_over_lengths(finding.figures, name):.3f}" for name in finding.figures)
+    return f"{CONTEST.table(finding)}\n\nMean over all lengths: {means}."

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Literal
 
+from saccade.data.corpus import Split, split_of
 from saccade.errors import MissingDependency
 from saccade.text.tokenizer import EOS
-
-Split = Literal["train", "valid", "test"]
 
 LETTERS = (*string.ascii_lowercase, "'")
 PHONEMES = (
@@ -55,17 +53,6 @@ def spoken_words(split: Split) -> tuple[SpokenWord, ...]:
     return tuple(each for each in _shuffled() if split_of(each.word) == split)
 
 
-def split_of(word: str) -> Split:
-    """The split a word belongs to: 90 % train, 5 % valid, 5 % test."""
-    match int.from_bytes(_digest(word)[:4]) % 20:
-        case 0:
-            return "test"
-        case 1:
-            return "valid"
-        case _:
-            return "train"
-
-
 def parse(text: str) -> list[SpokenWord]:
     """The words of a dictionary that are made of letters and apostrophes, in its order."""
     entries = (_ENTRY.fullmatch(line.partition(" #")[0]) for line in text.splitlines())
@@ -76,13 +63,9 @@ def parse(text: str) -> list[SpokenWord]:
     ]
 
 
-def _digest(word: str) -> bytes:
-    return hashlib.sha256(word.encode()).digest()
-
-
 @cache
 def _shuffled() -> list[SpokenWord]:
-    return sorted(parse(_dictionary()), key=lambda each: _digest(each.word))
+    return sorted(parse(_dictionary()), key=lambda each: hashlib.sha256(each.word.encode()).digest())
 
 
 def _dictionary() -> str:

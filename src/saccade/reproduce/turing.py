@@ -1,20 +1,19 @@
 """A Turing machine copies what is longer than any it was trained on; an LSTM does not (Graves et al. 2014, §4.1)."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 from torch import nn
 
-from saccade.reproduce.contest import Contestant, compare
-from saccade.reproduce.figures import draw_lines, plotted, shade, sizes_table, spread, values
-from saccade.reproduce.finding import Advanced, Finding, silent
+from saccade.reproduce.contest import Contest, Contestant
+from saccade.reproduce.figures import Figures, values
 from saccade.tasks.generated import TEST
 from saccade.tasks.memory import episodes
 from saccade.tasks.memory.loss import figures
-from saccade.tasks.memory.settings import CopySettings, EpisodesSettings, LstmSettings, TuringSettings
+from saccade.tasks.memory.settings import CopySettings, LstmSettings, TuringSettings
 from saccade.tasks.memory.task import MemoryTask
 
 CLAIM = (
@@ -35,7 +34,7 @@ MACHINE = TuringSettings(d_controller=64, rows=32, d_row=8)
 
 
 def _contestant(model: TuringSettings | LstmSettings, rate: float = 0.005, times: int = 1) -> Contestant:
-    return Contestant(partial(MemoryTask, TASK, model), rate, times, CLIP)
+    return Contestant(partial(MemoryTask, TASK, model), rate, times, CLIP, holds_rate=True)
 
 
 CONTESTANTS = {
@@ -47,52 +46,31 @@ CONTESTANTS = {
 }
 
 
-def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1, 2, 3), advanced: Advanced = silent) -> Finding:
-    """Train every contestant for so many updates, or its multiple of them, and test it on new sequences."""
-    sizes = {length: replace(TASK, shortest=length, longest=length) for length in LENGTHS}
-    found = compare(CONTESTANTS, partial(measure, sizes), updates, seeds, advanced)
-    holds = (
-        min(values(found, "machine", "exact match", JUDGED)) >= 0.95
-        and max(values(found, "LSTM", "exact match", JUDGED)) <= 0.05
-    )
-    return Finding(CLAIM, RULE, holds, {"task": asdict(TASK), "updates": updates, "seeds": list(seeds)}, found)
-
-
-def measure(sizes: Mapping[int, EpisodesSettings], task: MemoryTask, model: nn.Module) -> dict[str, dict[int, float]]:
+def measure(sizes: Sequence[int], task: MemoryTask, model: nn.Module) -> dict[str, dict[int, float]]:
     """Bits per sequence and exact match on new episodes of each size."""
-    found = {
-        size: figures(model, episodes.draw(np.random.default_rng((task.seed, TEST)), own, NUM_TESTED))
-        for size, own in sizes.items()
-    }
+    found = {}
+    for size in sizes:
+        only: dict[str, Any] = dict.fromkeys(task.task.RANGES[0], size)
+        random, of_size = np.random.default_rng((task.seed, TEST)), replace(task.task, **only)
+        found[size] = figures(model, episodes.draw(random, of_size, NUM_TESTED))
     return {what: {size: numbers[what] for size, numbers in found.items()} for what in MEASURES}
 
 
-def table(finding: Finding) -> str:
-    """Bits per sequence, and in brackets the share of exact ones, in Markdown."""
-    return bits_table(finding, "length", LENGTHS)
+def _holds(figures: Figures) -> bool:
+    machine, lstm = (values(figures, name, "exact match", JUDGED) for name in ("machine", "LSTM"))
+    return bool(min(machine) >= 0.95 and max(lstm) <= 0.05)
 
 
-def bits_table(finding: Finding, size: str, sizes: Sequence[int]) -> str:
-    """A line for each size, a column for each contestant."""
-
-    def cell(name: str, size: int) -> str:
-        bits, exact = (spread(values(finding.figures, name, what, size), 2) for what in MEASURES)
-        return f"{bits} ({exact})"
-
-    cells = {size: [cell(name, size) for name in finding.figures] for size in sizes}
-    return sizes_table(finding.figures, size, cells)
-
-
-def plot(finding: Finding, path: Path) -> None:
-    """Exact match by length, a line for each contestant."""
-    plot_sizes(finding, "exact match", "vectors to copy", LENGTHS, TASK.longest, path)
-
-
-def plot_sizes(finding: Finding, what: str, size: str, sizes: Sequence[int], largest: int, path: Path) -> None:
-    """A measure by size, a line for each contestant."""
-    with plotted(path, 6, 3.6) as figure:
-        axes = figure.subplots()
-        shade(axes, sizes, largest)
-        draw_lines(axes, finding.figures, finding.figures, what, sizes)
-        axes.set(xlabel=size, xticks=sizes)
-        axes.legend(frameon=False)
+CONTEST = Contest(
+    CLAIM,
+    RULE,
+    CONTESTANTS,
+    _holds,
+    TASK.batch,
+    partial(measure, LENGTHS),
+    MEASURES,
+    size="length",
+    largest=TASK.longest,
+    drawn="exact match",
+)
+run, table, plot = CONTEST.run, CONTEST.table, CONTEST.plot

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -12,11 +13,10 @@ from saccade.errors import SettingsError
 _LISTED = tomllib.loads((files("saccade") / "text" / "languages.toml").read_text(encoding="utf-8"))
 _CODES = {name: code for code, name in _LISTED["two_letters"].items()}
 _KNOWN = frozenset([*_CODES.values(), *_LISTED["three_letters"].split()])
+_SCRIPTS = {script: frozenset(codes.split()) for script, codes in _LISTED["scripts"].items()}
 _COUNTRIES = {"cn": "zh", "jp": "ja", "kr": "ko", "cz": "cs", "gr": "el", "ua": "uk", "dk": "da", "us": "en"}
 _FORM = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 _LOCAL_USE = re.compile("q[a-t][a-z]")
-_HAN, _KANA = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]"), re.compile("[\u3040-\u30ff]")
-_SCRIPTS = dict.fromkeys(("zh", "zho", "chi", "cmn", "yue"), "zh") | dict.fromkeys(("ja", "jpn"), "ja")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,10 +63,24 @@ def check_language(code: str, *, origin: str = "Language") -> str:
     raise SettingsError(origin, [f"`{code}` is not a language code. {remedy}"])
 
 
+def scripts_of(code: str) -> tuple[str, ...]:
+    """The scripts of a language, as the Unicode names of their letters begin; none if they are not known."""
+    language = language_of(code)
+    listed = tuple(script for script, languages in _SCRIPTS.items() if language in languages)
+    return listed or (("LATIN",) if language in _CODES.values() else ())
+
+
+def uses_script(text: str, scripts: tuple[str, ...]) -> bool:
+    """Whether there is a letter of one of these scripts in a text; of no script, always."""
+    return not scripts or any(unicodedata.name(letter, "").startswith(scripts) for letter in text if letter.isalpha())
+
+
 def guess_source(text: str, directions: Sequence[Direction]) -> Direction:
-    """The direction whose source language is written in the script of a text; the first where that does not tell."""
-    num_letters = sum(map(str.isalpha, text))
-    num_han = len(_HAN.findall(text))
-    by_script = "ja" if _KANA.search(text) else "zh" if 5 * num_han > num_letters else ""
-    suited = [each for each in directions if _SCRIPTS.get(language_of(each.source), "") == by_script]
-    return (suited or directions)[0]
+    """The direction whose source language has most letters of a text in its scripts; the first of equals."""
+    names = [unicodedata.name(letter, "") for letter in text if letter.isalpha()]
+
+    def num_letters(direction: Direction) -> int:
+        scripts = scripts_of(direction.source)
+        return sum(name.startswith(scripts) for name in names) if scripts else 0
+
+    return max(directions, key=num_letters)

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from saccade.errors import SaccadeError
-from saccade.trace.trace import AttentionTrace, Matrix, Span
+from saccade.trace.trace import AttentionTrace, Matrix, Span, proportions
 
 Link = tuple[int, int]
 
@@ -155,14 +155,12 @@ def shares(spans: Sequence[Span] | None, words: Sequence[Span]) -> Matrix:
     return found
 
 
-def between_words(matrix: Matrix, source: Matrix, target: Matrix) -> Matrix:
+def between_words(weights: Matrix, source: Matrix | None, target: Matrix) -> Matrix:
     """Weights between words by the `shares` of both sides: summed over source tokens, averaged over target tokens."""
-    totals = target.sum(axis=0)[:, None]
-    mean = np.divide(target.T, totals, out=np.zeros_like(target.T), where=totals > 0)
-    return np.asarray(mean @ matrix @ source)
+    mean = proportions(target, axis=0).T @ weights
+    return np.asarray(mean if source is None else mean @ source)
 
 
 def balanced(matrix: Matrix) -> Matrix:
     """Every weight as a share of what its source word gets: against words that attract everybody, as full stops do."""
-    totals = matrix.sum(axis=0, keepdims=True)
-    return np.asarray(np.divide(matrix, totals, out=np.zeros_like(matrix), where=totals > 0))
+    return proportions(matrix, axis=0)

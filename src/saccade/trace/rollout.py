@@ -6,7 +6,7 @@ from functools import reduce
 
 import numpy as np
 
-from saccade.trace.trace import AttentionTrace, Kind, Layer, Matrix
+from saccade.trace.trace import AttentionTrace, Kind, Layer, Matrix, proportions
 
 RESIDUAL = 0.5
 
@@ -40,7 +40,7 @@ def through_cross(encoder: Sequence[Matrix], decoder: Sequence[Matrix], cross: S
     source, seen = rolled(encoder), np.zeros_like(cross[0])
     for itself, across in zip(decoder, cross, strict=True):
         seen = RESIDUAL * (_with_residual(itself) @ seen) + (1 - RESIDUAL) * across @ source
-    return _normalised(seen)
+    return proportions(seen, axis=-1)
 
 
 def _means(trace: AttentionTrace, kind: Kind) -> list[Matrix]:
@@ -49,10 +49,4 @@ def _means(trace: AttentionTrace, kind: Kind) -> list[Matrix]:
 
 
 def _with_residual(weights: Matrix) -> Matrix:
-    return _normalised(RESIDUAL * np.eye(len(weights)) + (1 - RESIDUAL) * weights)
-
-
-def _normalised(weights: Matrix) -> Matrix:
-    """Rows that sum to one; one of zeros stays."""
-    totals = weights.sum(axis=-1, keepdims=True)
-    return np.asarray(weights / np.where(totals == 0, 1, totals))
+    return proportions(RESIDUAL * np.eye(len(weights)) + (1 - RESIDUAL) * weights, axis=-1)

@@ -185,6 +185,12 @@ class AttentionTrace:
         return (layers[layer],)
 
 
+def proportions(matrix: Matrix, axis: int) -> Matrix:
+    """Every number as a share of the sum along this axis; zeros where that is zero."""
+    totals = matrix.sum(axis=axis, keepdims=True)
+    return np.asarray(np.divide(matrix, totals, out=np.zeros(matrix.shape), where=totals > 0))
+
+
 def _one_of(what: str, count: int, chosen: int | None) -> str:
     return f"mean of {count} {what}s" if chosen is None and count > 1 else f"{what} {(chosen or 0) + 1} of {count}"
 

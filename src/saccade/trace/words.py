@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from saccade.errors import SaccadeError
+from saccade.trace.alignment import between_words
 from saccade.trace.trace import AttentionTrace, Layer, Matrix, Span, Tokens
 
 # Han, kana and half-width kana; Korean has spaces. Variation selectors and voicing marks belong to what they follow.
@@ -35,13 +36,13 @@ def words(
     targets, of_target = _words(trace.target, target, punctuation)
     log_probs = None if trace.token_log_probs is None else tuple((trace.token_log_probs @ of_target).tolist())
     sides = {
-        "cross": (of_target, of_source),
+        "cross": (of_source, of_target),
         "encoder": (of_source, of_source),
-        "decoder": (of_target, _read(of_target)),
-        "image": (of_target, None),
-        "memory": (of_target, None),
+        "decoder": (_read(of_target), of_target),
+        "image": (None, of_target),
+        "memory": (None, of_target),
     }
-    layers = tuple(Layer(each.name, each.kind, _merged(each.weights, *sides[each.kind])) for each in trace.layers)
+    layers = tuple(Layer(each.name, each.kind, between_words(each.weights, *sides[each.kind])) for each in trace.layers)
     return replace(trace, source=sources, target=targets, layers=layers, token_log_probs=log_probs)
 
 
@@ -110,9 +111,3 @@ def _read(of_target: Matrix) -> Matrix:
     later[1:, 1:] = of_target[:-1, :-1]
     later[1:, -1] += of_target[:-1, -1]
     return later
-
-
-def _merged(weights: Matrix, looks: Matrix, looked_at: Matrix | None) -> Matrix:
-    mean = looks / looks.sum(axis=0)
-    found = mean.T @ weights
-    return np.asarray(found if looked_at is None else found @ looked_at)

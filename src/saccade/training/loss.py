@@ -8,8 +8,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy, linear
 
-from saccade.nn.products import product
-
 CHUNK = 256
 LN_2 = math.log(2)
 Hidden = Float[Tensor, "positions d_model"]
@@ -57,16 +55,14 @@ class _Chunked(torch.autograd.Function):
         bits = hidden.new_zeros((), dtype=torch.float64)
         for start in range(0, len(hidden), CHUNK):
             states, wanted = hidden[start : start + CHUNK], target[start : start + CHUNK, None]
-            # The rest of a batch is ever another shape, which oneDNN would have to make a kernel for.
-            multiply = product if len(states) == CHUNK else linear
-            scores = multiply(states / LN_2, output)
+            scores = linear(states / LN_2, output)
             said, highest = scores.gather(1, wanted), scores.amax(dim=1, keepdim=True)
             powers = scores.sub_(highest).exp2_()
             total = powers.sum(dim=1, keepdim=True)
             bits += (highest + total.log2() - (1 - smoothing) * said).sum(dtype=torch.float64)
             # The smoothed part of the target is the same for all tokens, so it need not be written into every score.
             powers.scatter_add_(1, wanted, (smoothing - 1) * total)
-            torch.div(multiply(powers, output.t()), total, out=to_hidden[start : start + CHUNK])
+            torch.div(powers @ output, total, out=to_hidden[start : start + CHUNK])
             to_output.addmm_(powers.t(), states / total)
             del scores, powers  # the next chunk's take their place, which the cache still holds
         summed = hidden.sum(dim=0)

@@ -1,4 +1,4 @@
-"""Learning rates: up in a line, then down with the inverse square root as in the paper, or in a line to zero."""
+"""Learning rates: up in a line, then down with the inverse square root as in the paper, or in a line, soon or late."""
 
 import math
 
@@ -18,14 +18,13 @@ def linear(update: int, *, highest: float, warmup: int, updates: int) -> float:
 
 
 def trapezoidal(update: int, *, highest: float, warmup: int, updates: int) -> float:
-    """Rises over the warm-up, stays, and falls in the last fifth of `updates`: the budget may change until then."""
-    falling = max(0, updates + 1 - update) / (updates + 1 - decay_start(updates))
-    return highest * min(1, update / warmup, falling)
+    """Rises over the warm-up, stays there, and falls over the last fifth to zero just after the last of `updates`."""
+    return highest * max(0.0, min(1.0, update / warmup, 5 * (updates + 1 - update) / updates))
 
 
 def decay_start(updates: int) -> int:
     """The last update of a trapezoidal schedule before its rate falls."""
-    return updates - updates // 5
+    return updates + 1 - math.ceil(updates / 5)
 
 
 def paper_rate(d_model: int, warmup: int) -> float:

@@ -24,8 +24,9 @@ class TrainingSettings(Checked):
     warmup: Positive = 4000
     """Updates over which the learning rate rises."""
     schedule: Literal["inverse-sqrt", "linear", "trapezoidal"] = "inverse-sqrt"
-    """How it falls after that: with the inverse square root (the paper); in a line to zero at the last update, which a
-    run then cannot change on its way; or so in the last fifth of all updates only, whose number may change before."""
+    """How it falls after that: inverse-sqrt with the inverse square root (the paper); linear in a line to zero at the
+    last update, which a run then cannot change on its way; trapezoidal so over the last fifth of the updates only,
+    whose number may change until then."""
     adam_betas: tuple[Probability, Probability] = (0.9, 0.98)
     """Adam's two decay rates."""
     adam_epsilon: Annotated[float, Gt(0)] = 1e-9

@@ -104,13 +104,10 @@ class Updates:
 
     def _rate(self, update: int) -> float:
         highest, warmup = self.highest_rate, self.settings.warmup
-        match self.settings.schedule:
-            case "linear":
-                return linear(update, highest=highest, warmup=warmup, updates=self.settings.updates)
-            case "trapezoidal":
-                return trapezoidal(update, highest=highest, warmup=warmup, updates=self.settings.updates)
-            case "inverse-sqrt":
-                return inverse_sqrt(update, highest=highest, warmup=warmup)
+        if self.settings.schedule == "inverse-sqrt":
+            return inverse_sqrt(update, highest=highest, warmup=warmup)
+        falling = linear if self.settings.schedule == "linear" else trapezoidal
+        return falling(update, highest=highest, warmup=warmup, updates=self.settings.updates)
 
     def _learn(self, batches: list[Any], num_targets: int) -> list[float]:
         """Gradients of the update's loss per target, over all processes; and each batch's own share of that loss."""

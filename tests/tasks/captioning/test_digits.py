@@ -115,6 +115,6 @@ def test_settings_that_cannot_be():
         DigitsSettings(digits=5, size=30, clutter=-1, batch=0)
     with pytest.raises(ValueError, match="size must be at least 40 for 2 digits, not 36"):
         DigitsSettings(digits=2, size=36)
-    with pytest.raises(ValueError, match="fewest must be from 1 to digits, which is 2, not 3"):
+    with pytest.raises(ValueError, match="digits must be at least fewest = 3, not 2"):
         DigitsSettings(digits=2, fewest=3)
     assert str(caught.value).endswith("clutter must be at least 0, not -1; batch must be at least 1, not 0")

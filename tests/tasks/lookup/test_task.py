@@ -117,7 +117,7 @@ def test_what_is_no_lookup_is_refused(text: str):
 
 
 def test_settings_that_cannot_be():
-    with pytest.raises(ValueError, match="max_pairs must be from min_pairs to num_keys, here from 4 to 8, not 12"):
+    with pytest.raises(ValueError, match="num_keys must be at least max_pairs = 12, not 8"):
         LookupSettings(num_keys=8)
     with pytest.raises(ValueError, match="d_model must be a multiple of num_heads"):
         RetrieverSettings(d_model=7, num_heads=2)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from saccade.data.batch import Ids, OnDevice, collate
+from saccade.data.batch import Ids, KnownTargets, OnDevice, collate
 from saccade.tasks.captioning.features import Features
 
 
@@ -20,21 +20,11 @@ class Images(OnDevice):
 
 
 @dataclass(frozen=True, slots=True)
-class CaptionBatch(Images):
-    """Images with known captions, to learn from."""
+class CaptionBatch(KnownTargets, Images):
+    """Images with known captions."""
 
     image_of: Int[Tensor, " batch"]
     """Which of the images each caption describes."""
-    prefix: Int[Tensor, "batch target"]
-    """What the decoder reads: BOS, then the caption."""
-    target: Int[Tensor, "batch target"]
-    """What it should say: the caption, then EOS."""
-    target_mask: Bool[Tensor, "batch target"]
-    """True where there is a token to say."""
-
-    @property
-    def num_targets(self) -> int:
-        return int(self.target_mask.sum())
 
 
 def collate_captions(
@@ -43,7 +33,7 @@ def collate_captions(
     """Pad captions to the longest; each is of the image that `image_of` says, or of its own."""
     texts = collate([[]] * len(captions), captions)
     place = torch.arange(len(captions)) if image_of is None else torch.tensor(image_of)
-    return CaptionBatch(images, place, texts.prefix, texts.target, texts.target_mask)
+    return CaptionBatch(images, texts.prefix, texts.target, texts.target_mask, place)
 
 
 class CaptionCorpus:

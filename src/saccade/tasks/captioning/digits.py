@@ -93,7 +93,7 @@ def scene_batch(drawn: list[Scene]) -> SceneBatch:
     batch = collate_captions(images, [scene.caption for scene in drawn])
     most = max(len(scene.boxes) for scene in drawn)
     boxes = torch.tensor([[*scene.boxes, *[(NOWHERE, NOWHERE)] * (most - len(scene.boxes))] for scene in drawn])
-    return SceneBatch(batch.images, batch.image_of, batch.prefix, batch.target, batch.target_mask, boxes)
+    return SceneBatch(batch.images, batch.prefix, batch.target, batch.target_mask, batch.image_of, boxes)
 
 
 def cells_of(boxes: Int[Tensor, "batch digits 2"], size: int, cells: int) -> Bool[Tensor, "batch digits key"]:

@@ -71,6 +71,8 @@ class CaptionerSettings(Checked):
 class DigitsSettings(Checked):
     """Handwritten digits strewn over clutter, to be named from left to right."""
 
+    RANGES = (("fewest", "digits"),)
+
     kind: Literal["digits"] = "digits"
     """The task."""
     size: Annotated[int, Interval(ge=16, le=10_000), MultipleOf(4)] = 40
@@ -88,8 +90,6 @@ class DigitsSettings(Checked):
     """Scenes of a batch."""
 
     def conflicts(self) -> Iterator[str]:
-        if self.fewest > self.digits:
-            yield f"fewest must be from 1 to digits, which is {self.digits}, not {self.fewest}"
         if self.digits > 1 and self.size < 40:
             yield f"size must be at least 40 for {self.digits} digits, not {self.size}"
 

@@ -1,13 +1,12 @@
 """Settings of the task of documents. No torch here."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from annotated_types import Ge, MultipleOf
 
 from saccade.fields import Checked, Positive, Probability, Size
-from saccade.recipe import Recipe
+from saccade.recipe import recipe_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +28,8 @@ class HierarchicalSettings(Checked):
 class DocumentsSettings(Checked):
     """Documents whose class is named by one word in one sentence; the same words elsewhere mean nothing."""
 
+    RANGES = (("min_sentences", "max_sentences"),)
+
     kind: Literal["documents"] = "documents"
     """The task."""
     batch: Positive = 32
@@ -44,19 +45,5 @@ class DocumentsSettings(Checked):
     vocabulary: Positive = 60
     """Other words, which say nothing."""
 
-    def conflicts(self) -> Iterator[str]:
-        if self.max_sentences < self.min_sentences:
-            yield (
-                f"max_sentences must be at least min_sentences, which is {self.min_sentences}, not {self.max_sentences}"
-            )
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DocumentsRecipe(Recipe):
-    """The sections of the recipe of documents."""
-
-    task: DocumentsSettings = field(default_factory=DocumentsSettings)
-    model: HierarchicalSettings = field(default_factory=HierarchicalSettings)
-
-
-RECIPES = (DocumentsRecipe,)
+RECIPES = (recipe_of(DocumentsSettings, HierarchicalSettings),)

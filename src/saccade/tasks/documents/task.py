@@ -3,6 +3,7 @@
 Every other sentence may hold class words too, which mean nothing there. Whoever weighs all words alike cannot tell.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,17 +85,8 @@ class _Reader(nn.Module):
         return torch.zeros_like(states).masked_scatter(real[:, None, None], read)
 
 
-class Mean(nn.Module):
-    """The mean of what is not masked."""
-
-    def forward(
-        self, states: Float[Tensor, "rows positions d_model"], mask: Bool[Tensor, "rows positions"]
-    ) -> Float[Tensor, "rows d_model"]:
-        return mean_of(states, mask)
-
-
-def _pool(settings: HierarchicalSettings, d_model: int) -> nn.Module:
-    return Mean() if settings.pooling == "average" else LearnedQuery(d_model, d_model, kind="cross")
+def _pool(settings: HierarchicalSettings, d_model: int) -> Callable[[Tensor, Tensor], Tensor]:
+    return mean_of if settings.pooling == "average" else LearnedQuery(d_model, d_model, kind="cross")
 
 
 class DocumentsTask(ClassificationTask[DocumentsSettings, HierarchicalSettings, Documents]):

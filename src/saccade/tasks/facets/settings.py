@@ -1,13 +1,12 @@
 """Settings of the task of facets. No torch here."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from annotated_types import Ge
 
 from saccade.fields import Checked, Positive, Size
-from saccade.recipe import Recipe
+from saccade.recipe import recipe_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +26,8 @@ class MultiDimensionalSettings(Checked):
 class FacetsSettings(Checked):
     """A sequence of things with two facets each; one facet of one thing is asked for, and the other of another."""
 
+    RANGES = (("min_length", "max_length"),)
+
     kind: Literal["facets"] = "facets"
     """The task."""
     batch: Positive = 64
@@ -38,17 +39,5 @@ class FacetsSettings(Checked):
     num_values: Annotated[int, Ge(2)] = 6
     """Values of each facet; there are so many times so many things."""
 
-    def conflicts(self) -> Iterator[str]:
-        if self.max_length < self.min_length:
-            yield f"max_length must be at least min_length, which is {self.min_length}, not {self.max_length}"
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FacetsRecipe(Recipe):
-    """The sections of the recipe of facets."""
-
-    task: FacetsSettings = field(default_factory=FacetsSettings)
-    model: MultiDimensionalSettings = field(default_factory=MultiDimensionalSettings)
-
-
-RECIPES = (FacetsRecipe,)
+RECIPES = (recipe_of(FacetsSettings, MultiDimensionalSettings),)

@@ -1,12 +1,12 @@
 """Settings of the task of far-away glyphs. No torch here."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from annotated_types import Ge, Interval, Lt, MultipleOf
 
 from saccade.fields import Checked, Layers, Positive, Size
-from saccade.recipe import Recipe
+from saccade.recipe import recipe_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,12 +41,4 @@ class GlyphsSettings(Checked):
     """Share of pixels that are turned over."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GlyphsRecipe(Recipe):
-    """The sections of the recipe of glyphs."""
-
-    task: GlyphsSettings = field(default_factory=GlyphsSettings)
-    model: FeatureMapSettings = field(default_factory=FeatureMapSettings)
-
-
-RECIPES = (GlyphsRecipe,)
+RECIPES = (recipe_of(GlyphsSettings, FeatureMapSettings),)

@@ -1,18 +1,20 @@
 """Settings of looking up values by their keys, and of the model that learns it. No torch here."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from annotated_types import Ge
 
 from saccade.fields import Checked, Positive, Size
-from saccade.recipe import Recipe
+from saccade.recipe import recipe_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LookupSettings(Checked):
     """Pairs of a key and a value, new in every example, and one of the keys again: its value is wanted."""
+
+    RANGES = (("min_pairs", "max_pairs"), ("max_pairs", "num_keys"))
 
     kind: Literal["lookup"] = "lookup"
     """The task."""
@@ -26,11 +28,6 @@ class LookupSettings(Checked):
     """Different keys; none comes twice in an example."""
     num_values: Annotated[int, Ge(2)] = 24
     """Different values."""
-
-    def conflicts(self) -> Iterator[str]:
-        if not self.min_pairs <= self.max_pairs <= self.num_keys:
-            allowed = f"from {self.min_pairs} to {self.num_keys}"
-            yield f"max_pairs must be from min_pairs to num_keys, here {allowed}, not {self.max_pairs}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,12 +48,4 @@ class RetrieverSettings(Checked):
             yield f"d_model must be a multiple of num_heads, not {self.d_model} with {self.num_heads} heads"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LookupRecipe(Recipe):
-    """The sections of the recipe of looking up."""
-
-    task: LookupSettings = field(default_factory=LookupSettings)
-    model: RetrieverSettings = field(default_factory=RetrieverSettings)
-
-
-RECIPES = (LookupRecipe,)
+RECIPES = (recipe_of(LookupSettings, RetrieverSettings),)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from annotated_types import Ge, Interval
 
@@ -53,23 +53,22 @@ class LstmSettings(Checked):
     """Size of the states."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Episodic(Checked):
     """What all tasks in episodes say of themselves."""
 
-    __slots__ = ()
-    RANGES: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """The settings that are a smallest and a largest size of an episode."""
+    # RANGES are the settings that are a smallest and a largest size of an episode.
     DOUBLES: ClassVar[tuple[str, ...]]
     """The settings that double with the size of an episode. The last says how many things must be remembered."""
     NUM_MARKS: ClassVar[int] = 2
     """Channels beside those of the answers, for whatever else must be told: an end, copies, a query, a priority."""
-    bits: int
+    if TYPE_CHECKING:
+        bits: int
 
-    def conflicts(self) -> Iterator[str]:
-        for smaller, larger in self.RANGES:
-            few, many = getattr(self, smaller), getattr(self, larger)
-            if many < few:
-                yield f"{larger} must be at least {smaller} = {few}, not {many}"
+    kind: str
+    """The task."""
+    batch: Positive = 16
+    """Episodes of a batch."""
 
     @property
     def num_inputs(self) -> int:
@@ -96,15 +95,12 @@ class CopySettings(Episodic):
     NUM_MARKS = 1  # the end of the sequence
 
     kind: Literal["copy"] = "copy"
-    """The task."""
     bits: Positive = 8
     """Bits of each vector."""
     shortest: Positive = 1
     """Vectors of the shortest sequence."""
     longest: Positive = 20
     """Vectors of the longest sequence."""
-    batch: Positive = 16
-    """Episodes of a batch."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,7 +112,6 @@ class RepeatCopySettings(Episodic):
     NUM_MARKS = 1  # copies; the channel of the end is that of the answers
 
     kind: Literal["repeat-copy"] = "repeat-copy"
-    """The task."""
     bits: Positive = 8
     """Bits of each vector; one more marks the end."""
     shortest: Positive = 1
@@ -129,8 +124,6 @@ class RepeatCopySettings(Episodic):
     """The largest number of copies."""
     scale: Annotated[int, Ge(2)] = 10
     """Numbers of copies are shown as if drawn evenly from 1 to this: less their mean, over their deviation."""
-    batch: Positive = 16
-    """Episodes of a batch."""
 
     @property
     def num_outputs(self) -> int:
@@ -145,7 +138,6 @@ class RecallSettings(Episodic):
     DOUBLES = ("fewest", "most")
 
     kind: Literal["recall"] = "recall"
-    """The task."""
     bits: Positive = 6
     """Bits of each vector."""
     length: Positive = 3
@@ -154,11 +146,8 @@ class RecallSettings(Episodic):
     """The smallest number of items."""
     most: Positive = 6
     """The largest number of items."""
-    batch: Positive = 16
-    """Episodes of a batch."""
 
     def conflicts(self) -> Iterator[str]:
-        yield from Episodic.conflicts(self)
         if self.most > 2 ** (self.bits * self.length):
             yield (
                 f"most must not exceed the 2^(bits · length) = {2 ** (self.bits * self.length)} items that differ, "
@@ -173,15 +162,12 @@ class PrioritySortSettings(Episodic):
     DOUBLES = ("wanted", "given")
 
     kind: Literal["priority-sort"] = "priority-sort"
-    """The task."""
     bits: Positive = 8
     """Bits of each vector."""
     given: Positive = 20
     """Vectors that are shown, each with a priority between -1 and 1."""
     wanted: Positive = 16
     """Vectors that are to be said."""
-    batch: Positive = 16
-    """Episodes of a batch."""
 
     def conflicts(self) -> Iterator[str]:
         if self.given < self.wanted:
@@ -196,13 +182,10 @@ class NgramsSettings(Episodic):
     NUM_MARKS = 0
 
     kind: Literal["ngrams"] = "ngrams"
-    """The task."""
     order: Annotated[int, Interval(ge=1, le=20)] = 6
     """The n of n-grams: the n - 1 bits before it decide about a bit."""
     length: Positive = 200
     """Bits of an episode."""
-    batch: Positive = 16
-    """Episodes of a batch."""
 
     def conflicts(self) -> Iterator[str]:
         if self.length <= self.order:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from saccade.data.batch import OnDevice
+from saccade.data.batch import KnownTargets, OnDevice
 from saccade.tasks.pointing.geometry import Order, Points, PointTask, convex_hull, shortest_tours
 
 STOP = 0
@@ -37,20 +37,8 @@ class PointSets(OnDevice):
 
 
 @dataclass(frozen=True, slots=True)
-class PointBatch(PointSets):
-    """Sets with their answers, to learn from."""
-
-    prefix: Int[Tensor, "batch target"]
-    """What the decoder reads: 0, then the answer."""
-    target: Int[Tensor, "batch target"]
-    """What it should say: the answer, then the stop."""
-    target_mask: Bool[Tensor, "batch target"]
-    """True where there is something to say."""
-
-    @property
-    def num_targets(self) -> int:
-        """Answers and stops in all."""
-        return int(self.target_mask.sum())
+class PointBatch(KnownTargets, PointSets):
+    """Sets with their answers; 0 stands for the beginning and for the end."""
 
     @property
     def orders(self) -> list[Order]:

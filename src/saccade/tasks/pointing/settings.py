@@ -42,6 +42,8 @@ class PointerSettings(Checked):
 class PointsSettings(Checked):
     """Sets that are put in order by pointing at their elements: numbers and points of the plane, between 0 and 1."""
 
+    RANGES = (("smallest", "largest"),)
+
     kind: PointTask = "sort"
     """The task: sort numbers; name the corners of the convex hull of points, counter-clockwise; find the shortest tour
     through points."""
@@ -55,8 +57,6 @@ class PointsSettings(Checked):
     """Sizes that a finished model is measured at, also beyond `largest`."""
 
     def conflicts(self) -> Iterator[str]:
-        if self.largest < self.smallest:
-            yield f"largest must be at least smallest, which is {self.smallest}, not {self.largest}"
         least = 1 if self.kind == "sort" else FEWEST
         most = MOST_ON_TOUR if self.kind == "tour" else None
         for name, size in (("smallest", self.smallest), *(("test_sizes", size) for size in self.test_sizes)):

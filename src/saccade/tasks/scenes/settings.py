@@ -1,12 +1,12 @@
 """Settings of the task of questions about scenes. No torch here."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from annotated_types import Ge, Interval
 
 from saccade.fields import Checked, Positive, Size
-from saccade.recipe import Recipe
+from saccade.recipe import recipe_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,12 +41,4 @@ class ScenesSettings(Checked):
     """Colours, one of which is the answer."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ScenesRecipe(Recipe):
-    """The sections of the recipe of scenes."""
-
-    task: ScenesSettings = field(default_factory=ScenesSettings)
-    model: CoAttentionSettings = field(default_factory=CoAttentionSettings)
-
-
-RECIPES = (ScenesRecipe,)
+RECIPES = (recipe_of(ScenesSettings, CoAttentionSettings),)

@@ -3,6 +3,7 @@
 Every shape stands in a scene once, so that a question has one answer; neither scene nor question alone gives it away.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,11 +85,9 @@ class CoAttentionModel(nn.Module):
         return known.mT
 
 
-class Mean(nn.Module):
+def _means(image: Tensor, question: Tensor, image_mask: None, question_mask: Tensor) -> CoAttended:
     """Both sides by their mean."""
-
-    def forward(self, image: Tensor, question: Tensor, image_mask: None, question_mask: Tensor) -> CoAttended:
-        return CoAttended(image.mean(dim=1), mean_of(question, question_mask))
+    return CoAttended(mean_of(image, image_mask), mean_of(question, question_mask))
 
 
 class OneSide(nn.Module):
@@ -108,14 +107,14 @@ class OneSide(nn.Module):
         return CoAttended(torch.zeros_like(read), read)
 
 
-def _reader(reads: str, d_model: int) -> nn.Module:
+def _reader(reads: str, d_model: int) -> Callable[..., CoAttended]:
     match reads:
         case "parallel":
             return ParallelCoAttention(d_model, d_model, d_model)
         case "alternating":
             return AlternatingCoAttention(d_model, d_model, d_model)
         case "mean":
-            return Mean()
+            return _means
         case _:
             return OneSide(d_model, looks_at_image=reads == "image")
 
