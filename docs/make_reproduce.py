@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from saccade.reproduce.claims import CLAIMS, open_claim
-from saccade.reproduce.finding import Finding
+from saccade.reproduce.finding import TEXTS, Finding
 
 DOCS = Path(__file__).parent
 IMAGES = DOCS / "images" / "reproduce"
@@ -99,7 +99,7 @@ def main(runs: Path) -> None:
     findings = {name: Finding.load(runs / name) for name in CLAIMS if (runs / name / "finding.json").exists()}
     for name, finding in findings.items():
         open_claim(name).plot(finding, IMAGES / f"{name}.png")
-    write(ENGLISH, findings, {name: {"short": short} for name, short in CLAIMS.items()})
+    write(ENGLISH, findings, TEXTS)
     write(CHINESE, findings, chinese)
 
 
@@ -108,10 +108,9 @@ def write(words: Words, findings: dict[str, Finding], texts: dict[str, dict[str,
     before = words.page.read_text(encoding="utf-8") if words.page.exists() else ""
     sections = dict(re.findall(r"^## (\w+)\n\n(.*?)\n*(?=^## |\Z)", before, re.MULTILINE | re.DOTALL))
     for name, finding in findings.items():
-        claim, rule = (texts[name].get(part, getattr(finding, part)) for part in ("claim", "rule"))
         parts = [
-            f"{claim}\n",
-            f"{words.holds_if} {rule}\n",
+            f"{texts[name]['claim']}\n",
+            f"{words.holds_if} {texts[name]['rule']}\n",
             f"![{name}](images/reproduce/{name}.png)\n",
             open_claim(name).table(finding),
             f"\n{words.verdicts[finding.holds]} · {words.run_with} `saccade reproduce {name}`",

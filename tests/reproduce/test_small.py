@@ -12,15 +12,15 @@ from saccade.nn.positions import sinusoids
 from saccade.reproduce import coattention, contest, facets, glyphs, hierarchical, positions, scaling
 from saccade.reproduce.claims import CLAIMS, open_claim
 from saccade.reproduce.figures import spread
-from saccade.reproduce.finding import Finding
+from saccade.reproduce.finding import TEXTS, Finding
 
 
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a_claim_says_what_it_is_and_when_it_holds(name: str):
-    claim = open_claim(name)
-    assert claim.CLAIM.endswith(".")
-    assert "et al." in claim.CLAIM
-    assert claim.RULE.endswith(".")
+    claim, text = open_claim(name), TEXTS[name]
+    assert text["claim"].endswith(".")
+    assert "et al." in text["claim"]
+    assert text["rule"].endswith(".")
     assert 0 < claim.QUICK < claim.UPDATES
     assert all(callable(getattr(claim, part)) for part in ("run", "table", "plot"))
 

@@ -26,7 +26,7 @@ def demo(
     Example: `saccade demo`
     """
     from saccade.cli.view import draw
-    from saccade.demo.demo import Score, score, translate_showcase, write_demo
+    from saccade.demo.demo import score, translate_showcase, write_demo
 
     need_torch("`saccade demo`")
     recipe_file = write_demo(directory)
@@ -36,10 +36,11 @@ def demo(
         raise typer.Exit(130)
     translator = saccade.load(directory)
     scores = score(translator)
-    total = Score(sum(part.right for part in scores.values()), sum(part.total for part in scores.values()))
-    print_result(f"\nHeld-out dates: {total.right:,} of {total.total:,} right ({total.share:.2%})")
-    for language, part in scores.items():
-        print_result(f"  {language:<8} {part.right:4d} of {part.total:4d}  {part.share:.2%}")
+    every = [is_right for answers in scores.values() for is_right in answers]
+    print_result(f"\nHeld-out dates: {sum(every):,} of {len(every):,} right ({sum(every) / len(every):.2%})")
+    for language, answers in scores.items():
+        right, total = sum(answers), len(answers)
+        print_result(f"  {language:<8} {right:4d} of {total:4d}  {right / total:.2%}")
 
     print_result("\nA handful, none of these dates seen in training:")
     translations = translate_showcase(translator)

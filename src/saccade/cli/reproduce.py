@@ -18,6 +18,7 @@ from saccade.cli.options import argument
 from saccade.errors import DataError, SaccadeError
 from saccade.reproduce import claims
 from saccade.reproduce.claims import CLAIMS, NEEDS
+from saccade.reproduce.finding import TEXTS
 
 EVERY = "all"
 NAP = 0.1
@@ -110,8 +111,8 @@ def _run_side_by_side(names: Sequence[str], words: Sequence[str], processes: int
 
 
 def _run(name: str, directory: Path, seeds: range, *, quick: bool) -> None:
-    claim = claims.open_claim(name)
-    note(f"{claim.CLAIM}\nHolds if: {claim.RULE}")
+    claims.need_packages()
+    note(f"{TEXTS[name]['claim']}\nHolds if: {TEXTS[name]['rule']}")
     with bar("updates") as progress:
         tasks: dict[str, TaskID] = {}
 

@@ -19,15 +19,6 @@ from saccade.reproduce.figures import Figures, average
 from saccade.reproduce.pairs_task import PairsTask, exact_match
 from saccade.reproduce.strings import BATCH, NUM_TOKENS, random_strings, string_batches
 
-CLAIM = (
-    "A Transformer has no recurrence and no convolution: without positions it cannot make use of order (Vaswani et al. "
-    "2017, §3.5). Fewer heads, smaller keys, no dropout and no label smoothing make it worse, and positions that are "
-    "learned do as well as sinusoids (Table 3)."
-)
-RULE = (
-    "Of strings of 8 letters, at most 0.05 are written backwards without a mistake by a model without positions, and "
-    "at least 0.9 with sinusoids, on the mean of all seeds. The other rows are told, and judge nothing."
-)
 UPDATES, QUICK, RATE = 600, 12, 0.003
 LONGEST, TESTED, NUM_TESTED = 10, 8, 100
 BATCHES = partial(string_batches, LONGEST, step=-1)
@@ -109,5 +100,5 @@ def _holds(figures: Figures) -> bool:
     return average(figures, WITHOUT, "exact match") <= 0.05 and average(figures, WITH, "exact match") >= 0.9
 
 
-CONTEST = Contest(CLAIM, RULE, CONTESTANTS, _holds, BATCH, measure, ("exact match", "perplexity"))
+CONTEST = Contest("ablations", CONTESTANTS, _holds, BATCH, measure, ("exact match", "perplexity"))
 run, table, plot = CONTEST.run, CONTEST.table, CONTEST.plot

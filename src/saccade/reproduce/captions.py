@@ -20,16 +20,6 @@ from saccade.tasks.captioning.model import AnyCaptioner
 from saccade.tasks.captioning.settings import CaptionerSettings, DigitsSettings
 from saccade.training.updates import Updates
 
-CLAIM = (
-    "With soft or hard attention a decoder describes an image better than from one vector of it, and looks at what it "
-    "names; a moving-average baseline makes the gradient of hard attention less noisy (Xu et al. 2015, §4, Table 1 and "
-    "Figure 3)."
-)
-RULE = (
-    "On scenes of three digits that training never showed, soft and hard attention name all in order in at least 0.9 "
-    "of the scenes, each 0.2 more than with the mean of the cells; at least 0.6 of soft attention lies on the digit "
-    "being named; and the baseline lowers the variance of the gradient; on the mean of all seeds."
-)
 UPDATES, QUICK = 3500, 300
 TASK = DigitsSettings(batch=32)
 RATE = 0.003
@@ -60,7 +50,9 @@ def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanc
     figures = compare(CONTESTANTS, measure, updates, seeds, advanced, watch)
     for run, noise in zip(figures["hard"]["runs"], noises, strict=True):
         run["noise"] = noise
-    return Finding(CLAIM, RULE, _holds(figures), {"updates": updates, "batch": TASK.batch, "seeds": [*seeds]}, figures)
+    return Finding.of(
+        "captions", _holds(figures), {"updates": updates, "batch": TASK.batch, "seeds": [*seeds]}, figures
+    )
 
 
 def measure(task: DigitsTask, model: nn.Module) -> dict[str, float | None]:

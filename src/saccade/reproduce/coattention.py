@@ -7,15 +7,6 @@ from saccade.reproduce.figures import Figures, average
 from saccade.tasks.scenes.settings import CoAttentionSettings, ScenesSettings
 from saccade.tasks.scenes.task import ScenesTask
 
-CLAIM = (
-    "Questions about images are answered better when the image leads attention to the question and the question leads "
-    "attention to the image (Lu et al. 2016, §3.3 and the ablation of Table 3)."
-)
-RULE = (
-    "On questions about scenes of coloured shapes, accuracy with parallel and with alternating co-attention is at "
-    "least 0.8, and at least 0.2 above that of the image alone, of the question alone and of the means of both; on the "
-    "mean of all seeds."
-)
 UPDATES, QUICK, RATE = 4000, 400, 0.002
 TASK = ScenesSettings()
 MODELS = {
@@ -34,6 +25,6 @@ def _holds(figures: Figures) -> bool:
 
 
 CONTEST = Contest(
-    CLAIM, RULE, CONTESTANTS, _holds, TASK.batch, title="Questions about scenes", chance=1 / TASK.num_colours
+    "coattention", CONTESTANTS, _holds, TASK.batch, title="Questions about scenes", chance=1 / TASK.num_colours
 )
 run, table, plot = CONTEST.run, CONTEST.table, CONTEST.plot

@@ -15,16 +15,6 @@ from saccade.nn.convolution import ConvolutionalEncoderLayer, ConvolutionShape
 from saccade.reproduce.figures import Figures, average, markdown, plotted
 from saccade.reproduce.finding import Advanced, Finding, silent
 
-CLAIM = (
-    "A layer of self-attention takes O(n²·d) operations, recurrence O(n·d²), convolution O(k·n·d²); self-attention "
-    "connects all positions at once, convolution only those within its kernel (Vaswani et al. 2017, Table 1)."
-)
-RULE = (
-    "CPU time grows with length n and width d by powers that lie within 0.35 of the table's: 2 and 1 for "
-    "self-attention, 1 and 2 for recurrence and for convolution. The bytes of self-attention's weights grow by the "
-    "power of 2 in n. The middle one of 33 positions sees all 33 through self-attention, 3 through a convolution with "
-    "a kernel of 3, and the 17 up to itself through recurrence. On the mean of all seeds."
-)
 UPDATES, QUICK = 15, 3
 """How often each time is measured; the shortest counts, as whatever else the machine does makes it longer."""
 KERNEL, POSITIONS, TOLERANCE = 3, 33, 0.35
@@ -58,7 +48,7 @@ def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanc
     lengths = [size for size, _ in SIZES["self-attention"][0]]
     figures["memory"] = power(lengths, [weight_bytes(length) for length in lengths])
     settings = {"repeats": updates, "kernel": KERNEL, "positions": POSITIONS, "seeds": list(seeds)}
-    return Finding(CLAIM, RULE, _holds(figures), settings, figures)
+    return Finding.of("complexity", _holds(figures), settings, figures)
 
 
 def layer(name: str, d_model: int) -> Layer:

@@ -94,8 +94,7 @@ def evaluate(task: Any, model: nn.Module) -> Mapping[str, float]:
 class Contest:
     """A claim that compares contestants: how it is run, and how its figures are told and drawn."""
 
-    claim: str
-    rule: str
+    name: str
     contestants: Mapping[str, Contestant]
     holds: Callable[[Figures], bool]
     batch: int
@@ -116,7 +115,7 @@ class Contest:
         """Train every contestant for so many updates, or its multiple of them, and measure it on new data."""
         figures = compare(self.contestants, self.measure, updates, seeds, advanced)
         settings = {"updates": updates, "batch": self.batch, "seeds": list(seeds)}
-        return Finding(self.claim, self.rule, self.holds(figures), settings, figures)
+        return Finding.of(self.name, self.holds(figures), settings, figures)
 
     def table(self, finding: Finding) -> str:
         """The figures in Markdown, with their spread over seeds."""

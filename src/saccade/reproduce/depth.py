@@ -13,16 +13,6 @@ from saccade.nn.transformer import EncoderLayer, LayerShape
 from saccade.reproduce.figures import Figures, average, markdown, plot_lines
 from saccade.reproduce.finding import Advanced, Finding, silent
 
-CLAIM = (
-    "Around a residual connection the gradient goes back unchanged, however many layers there are (He et al. 2016, "
-    "Identity Mappings, eq. 5); the Transformer has one around every sub-layer, with layer norm (Vaswani et al. 2017, "
-    "§3.1)."
-)
-RULE = (
-    "Before training, in an encoder of 32 layers, the gradient of what enters the first layer is at most a thousandth "
-    "of that of what enters the last, without residual connections and norm; with both, the norm before each "
-    "sub-layer, it is between a thirtieth and thirty times as large. On the mean of all seeds."
-)
 UPDATES, QUICK = 5, 1
 """How many batches the gradients of each encoder are averaged over."""
 DEPTHS = (2, 4, 8, 16, 32)
@@ -96,7 +86,7 @@ def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanc
                 run["ratio"][depth] = norms[0] / norms[-1]
             advanced(name, done, len(DEPTHS))
     settings = {"batches": updates, "d_model": SHAPE.d_model, "seeds": list(seeds)}
-    return Finding(CLAIM, RULE, _holds(figures), settings, figures)
+    return Finding.of("depth", _holds(figures), settings, figures)
 
 
 def gradient_norms(stack: nn.ModuleList, batches: int) -> list[float]:

@@ -7,14 +7,6 @@ from saccade.reproduce.figures import Figures, average
 from saccade.tasks.facets.settings import FacetsSettings, MultiDimensionalSettings
 from saccade.tasks.facets.task import FacetsTask
 
-CLAIM = (
-    "Attention with a weight for each feature tells apart the meanings that a token has in different respects, which "
-    "one weight a token cannot (DiSAN, Shen et al. 2018, §3.1)."
-)
-RULE = (
-    "Where one vector is to carry the colour of one thing and the form of another, accuracy with weights for every "
-    "feature is at least 0.05 above that with one weight a token, on the mean of all seeds."
-)
 UPDATES, QUICK, RATE = 400, 60, 0.003
 TASK = FacetsSettings()
 MODELS = {
@@ -30,6 +22,6 @@ def _holds(figures: Figures) -> bool:
 
 
 CONTEST = Contest(
-    CLAIM, RULE, CONTESTANTS, _holds, TASK.batch, title="Two facets through one vector", chance=1 / TASK.num_values**2
+    "facets", CONTESTANTS, _holds, TASK.batch, title="Two facets through one vector", chance=1 / TASK.num_values**2
 )
 run, table, plot = CONTEST.run, CONTEST.table, CONTEST.plot

@@ -1,11 +1,15 @@
 """What came out of an experiment, ready to be written down. No torch here."""
 
 import json
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+TEXTS = tomllib.loads((files("saccade") / "reproduce" / "claims.toml").read_text(encoding="utf-8"))
+"""What each claim says: `short`, in a line; `claim`, in the paper's sense; and the `rule` by which it holds here."""
 Advanced = Callable[[str, int, int], None]
 """Hears who is learning, and how many updates of how many are done."""
 
@@ -25,6 +29,11 @@ class Finding:
     holds: bool
     settings: Mapping[str, Any]
     figures: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, name: str, holds: bool, settings: Mapping[str, Any], figures: Mapping[str, Any]) -> "Finding":
+        """What came out of the experiment behind the claim of this name."""
+        return cls(TEXTS[name]["claim"], TEXTS[name]["rule"], holds, settings, figures)
 
     def save(self, directory: Path) -> Path:
         """As JSON."""

@@ -25,18 +25,6 @@ from saccade.reproduce.figures import (
 )
 from saccade.reproduce.finding import Advanced, Finding, silent
 
-CLAIM = (
-    "Through a recurrent network, gradients vanish or explode with the number of steps; scaling down those that are "
-    "too long deals with the explosion (Pascanu et al. 2013, §2 and §3.2), and a memory cell that keeps what it holds "
-    "deals with the vanishing (Hochreiter & Schmidhuber 1997, §3)."
-)
-RULE = (
-    "Before training, from a lag of 1 to one of 40 steps, the gradient of Elman's RNN falls to a thousandth or less; "
-    "with recurrent weights five times as large it grows a thousandfold or more; that of an LSTM whose forget gates "
-    "begin open stays above a tenth. After 60 steps of noise, the open LSTM says what stood at the beginning with an "
-    "accuracy of at least 0.9, and Elman's RNN of at most 0.5. By plain gradient descent over 10 steps, the RNN with "
-    "large weights ends with a loss below 0.1 if gradients are clipped and above 1 if not. On the mean of all seeds."
-)
 UPDATES, QUICK = 1000, 15
 D_STATE, BATCH, NUM_TESTED = 64, 32, 500
 NUM_SYMBOLS = 8
@@ -101,7 +89,7 @@ def run(*, updates: int = UPDATES, seeds: Sequence[int] = (1,), advanced: Advanc
         runs = [{"seed": seed, "loss": last_loss(updates, seed, clips=name == STEEP[0])} for seed in seeds]
         figures[name] = {"runs": runs}
     settings = {"updates": updates, "batch": BATCH, "d_state": D_STATE, "seeds": list(seeds)}
-    return Finding(CLAIM, RULE, _holds(figures), settings, figures)
+    return Finding.of("gradients", _holds(figures), settings, figures)
 
 
 def gradient_norms(layer: nn.RNNBase, longest: int, seed: int) -> list[float]:

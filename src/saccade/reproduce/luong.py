@@ -18,15 +18,6 @@ from saccade.reproduce.numbers import NUM_TOKENS, named, split
 from saccade.reproduce.pairs_task import PairsTask, exact_match
 from saccade.trace.alignment import links
 
-CLAIM = (
-    "Scores that look at what stands in the source, dot and general, do better than location, which does not (Luong et "
-    "al. 2015, Table 4: perplexity 6.1 and 6.1 against 6.4; Table 6: location has the highest alignment error)."
-)
-RULE = (
-    "From English numbers to German ones, with attention to all positions, perplexity on numbers never seen is lower "
-    "with dot and with general than with location, and the alignment error is lower by at least 0.05 with each; on the "
-    "mean of all seeds. The rows of local attention are told, and judge nothing."
-)
 UPDATES, QUICK, RATE = 700, 8, 0.005
 BATCH, NUM_TESTED, WINDOW = 64, 200, 2
 """A window of Luong's D = 10 would hold every one of these sources."""
@@ -85,5 +76,5 @@ def _holds(figures: Figures) -> bool:
     )
 
 
-CONTEST = Contest(CLAIM, RULE, CONTESTANTS, _holds, BATCH, measure, MEASURES)
+CONTEST = Contest("luong", CONTESTANTS, _holds, BATCH, measure, MEASURES)
 run, table, plot = CONTEST.run, CONTEST.table, CONTEST.plot

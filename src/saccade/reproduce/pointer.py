@@ -24,16 +24,6 @@ from saccade.search.settings import SearchSettings
 from saccade.tasks.pointing.settings import PointerSettings, PointsSettings
 from saccade.tasks.pointing.task import PointingTask
 
-CLAIM = (
-    "A network that points at its input sorts numbers and finds hulls of sets larger than any it has learned from, "
-    "which outputs fixed to positions cannot, and finds tours about as short as the shortest (Vinyals et al. 2015, §4)."
-)
-RULE = (
-    "Trained on 5 to 10 elements, on the mean of all seeds: of 10 numbers the pointer sorts at least 0.9 without a "
-    "mistake, and of 15 more than 0.3 where the index softmax sorts at most 0.01; it finds at least 0.8 of the hulls "
-    "of 10 points, and of 15 points at least 0.3 where the index softmax finds at most 0.05. Its tours of 5 points are "
-    "at most 1.03 times as long as the shortest, and all of them visit every point once."
-)
 UPDATES, QUICK = 6000, 600
 """Of the hulls, which take most; the others have a share of them."""
 RATE, CLIP = 0.002, 2.0
@@ -101,5 +91,5 @@ def _holds(figures: Figures) -> bool:
     return sorts and finds and ends and tours["length"] <= 1.03 and tours["invalid"] == 0
 
 
-CONTEST = Contest(CLAIM, RULE, CONTESTANTS, _holds, SORT.batch, measure)
+CONTEST = Contest("pointer", CONTESTANTS, _holds, SORT.batch, measure)
 run = CONTEST.run

@@ -8,14 +8,6 @@ from saccade.reproduce.turing import CLIP, MEASURES, measure
 from saccade.tasks.memory.settings import LstmSettings, RecallSettings, TuringSettings
 from saccade.tasks.memory.task import MemoryTask
 
-CLAIM = (
-    "A Neural Turing Machine learns associative recall, and keeps it beyond the number of items it was trained on; an "
-    "LSTM learns it far more slowly, and does not (Graves et al. 2014, §4.3, Figures 10 and 11)."
-)
-RULE = (
-    "Trained on 2 to 6 items of 3 × 6 bits, at 8 items the machine needs at most 1 bit per sequence with every seed, "
-    "and the LSTM more than 9, half of what there is to know, with every seed."
-)
 UPDATES, QUICK = 2000, 20
 TASK = RecallSettings(batch=16)
 ITEMS = (2, 4, 6, 8, 10, 12)
@@ -36,6 +28,6 @@ def _holds(figures: Figures) -> bool:
 
 
 CONTEST = Contest(
-    CLAIM, RULE, CONTESTANTS, _holds, TASK.batch, partial(measure, ITEMS), MEASURES, size="items", largest=TASK.most
+    "recall", CONTESTANTS, _holds, TASK.batch, partial(measure, ITEMS), MEASURES, size="items", largest=TASK.most
 )
 run, table, plot = CONTEST.run, CONTEST.table, CONTEST.plot

@@ -16,14 +16,6 @@ from saccade.tasks.memory.loss import figures
 from saccade.tasks.memory.settings import CopySettings, LstmSettings, TuringSettings
 from saccade.tasks.memory.task import MemoryTask
 
-CLAIM = (
-    "A Neural Turing Machine that has learned to copy goes on to copy sequences longer than any it was trained on, "
-    "and an LSTM of many times its size does not (Graves et al. 2014, §4.1, Figures 4 and 5)."
-)
-RULE = (
-    "Trained on 1 to 8 vectors, at 16 the machine is exact on at least 0.95 of all sequences with every seed, and the "
-    "LSTM on at most 0.05 with every seed. What the machine does without a part of its addressing is told, not judged."
-)
 UPDATES, QUICK = 1000, 20
 TASK = CopySettings(bits=4, longest=8, batch=16)
 LENGTHS = (4, 8, 12, 16, 20, 24)
@@ -62,8 +54,7 @@ def _holds(figures: Figures) -> bool:
 
 
 CONTEST = Contest(
-    CLAIM,
-    RULE,
+    "turing",
     CONTESTANTS,
     _holds,
     TASK.batch,

@@ -1,8 +1,10 @@
 """How wide a text is drawn (in Noto Sans, a font of medium width), and in which fonts."""
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Collection, Iterator
+from importlib.resources import files
 
 from saccade.trace.labels import EMOJI_STYLE, FLAG_LETTERS, characters
 
@@ -10,45 +12,12 @@ CJK = ("han", "hangul", "kana")
 """Written together in one font; among those of a text, the last decides which."""
 EMOJI, WIDE, SPACING_MARK, TAIL, OTHER = 1250, 1000, 270, 500, 600
 
-_BY_WIDTH = {
-    200: "'‘’¸",
-    260: " !,.:;ijl|Jı·łі¡јЈ′" + "\u05d5\u05d9\u05df",
-    300: "()-`´‐‑‹›" + "\u0627\u0628\u062a\u062b\u0644\u0646\u064a",
-    330: "f/[]\\IΙІι",
-    360: 't"“”',
-    400: "r{}„•ºª°" + "\u062f\u0630\u0631\u0632\u0648",
-    430: "?_zг¿",
-    480: "csFΓГзсэєςτт",
-    510: "vyLγεζξу–«»§†‡¯",
-    560: "$*+0123456789<=>aekxESTYZ^~¢£¤¥±×÷ЕТΕΖΞΣΤΥЅаекхяκλνχ¬€",
-    610: "bdghnopquPRVXKøđħŋðþÞαδηθμορσυбвдлопрчьђћΔΚΛΡΧБЗКРУХµ",
-    650: "#ABCß¶ΑΒβπАВСЬЭЯЄинцџ",
-    700: "φфъДЛЧЪ",
-    740: "&DGHNUΗΝΠψжмИНПЦÐĐĦŊЂЋЏ™",
-    790: "wOQØΘΟΦΨΩωОФыю¼½¾…↑↓",
-    860: "%æЖЫљњшщ©®",
-    920: "mM@ÆŒœWΜМ",
-    1000: "—―№\ufffd←→ШЩЮЉЊ",
-}  # thousandths of the font's size; letters from right to left by their numbers, which no editor turns around
-_WIDTHS = {character: width for width, group in _BY_WIDTH.items() for character in group}
-_BY_SCRIPT = {"arabic": 560, "hebrew": 620, "thai": 560, "tamil": 850, "georgian": 720, "bengali": 640, "khmer": 650}
-
+_TABLES = tomllib.loads((files("saccade") / "trace" / "fonts.toml").read_text(encoding="utf-8"))
+_WIDTHS = {character: int(width) for width, group in _TABLES["widths"].items() for character in group}
+_BY_SCRIPT: dict[str, int] = _TABLES["scripts"]
+_FONTS: dict[str, list[str]] = _TABLES["fonts"]
 _ARABIC_TAIL = re.compile(r"[\u0628\u062a\u062b\u0633-\u0636\u0641\u0643](?![\u0620-\u065f])")
 """Letters that spread out where a word ends."""
-
-_MODERN = ("ui-sans-serif", "system-ui", "Segoe UI", "Roboto", "Helvetica Neue")
-_SANS = (*_MODERN, "Noto Sans", "Liberation Sans", "Arial", "DejaVu Sans", "sans-serif")
-_CHINESE = ("PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", "Noto Sans SC", "WenQuanYi Micro Hei")
-_JAPANESE = ("Hiragino Sans", "Yu Gothic", "Noto Sans CJK JP", "Noto Sans JP")
-_KOREAN = ("Apple SD Gothic Neo", "Malgun Gothic", "Noto Sans CJK KR", "Noto Sans KR")
-_FONTS = {
-    "kana": _JAPANESE,
-    "hangul": _KOREAN,
-    "emoji": ("Apple Color Emoji", "Segoe UI Emoji", "Noto Color Emoji"),
-    "symbol": ("Segoe UI Symbol", "Apple Symbols", "DejaVu Sans", "Noto Sans Symbols2", "Noto Sans Math"),
-    "arabic": ("Noto Sans Arabic", "Geeza Pro", "Segoe UI"),
-    "hebrew": ("Noto Sans Hebrew", "Arial Hebrew", "Segoe UI"),
-}
 
 
 def text_width(text: str, size: float) -> float:
@@ -106,11 +75,9 @@ def runs(text: str) -> Iterator[tuple[str, str]]:
 
 def families(script: str, scripts: Collection[str] = ()) -> str:
     """The fonts of a script for a style sheet; Chinese characters are Japanese ones where kana are about."""
-    if script == "han":
-        first: tuple[str, ...] = _JAPANESE if "kana" in scripts else _KOREAN if "hangul" in scripts else _CHINESE
-    else:
-        first = _FONTS.get(script, (f"Noto Sans {script.title()}",) if script else ())
-    return ", ".join(f'"{name}"' if " " in name else name for name in (*first, *_SANS))
+    about = next((other for other in ("kana", "hangul") if other in scripts), script) if script == "han" else script
+    first = _FONTS.get(about, [f"Noto Sans {script.title()}"] if script else [])
+    return ", ".join(f'"{name}"' if " " in name else name for name in (*first, *_FONTS["sans"]))
 
 
 def _width_of_part(part: str) -> int:
