@@ -68,6 +68,8 @@ def every_model() -> dict[str, Tiny]:
         "transformer, separate": Tiny(_transformer(embeddings="separate", norm="pre"), separate),
         "transformer, gelu": Tiny(_transformer(activation="gelu", num_heads=4), shared),
         "transformer, output bias": Tiny(_transformer(output_bias=True), shared),
+        "SSRU": Tiny(_transformer(decoder="ssru", positions="marian", norm_epsilon=1e-9, output_bias=True), shared),
+        "SSRU, pre-norm": Tiny(_transformer(decoder="ssru", norm="pre", embeddings="tied", decoder_layers=1), separate),
         "convolutional": Tiny(_convolutional(), shared),
         "convolutional, separate": Tiny(_convolutional(embeddings="separate", kernel=5, decoder_layers=1), separate),
         "fixed vector": Tiny(_recurrent("fixed"), shared),
