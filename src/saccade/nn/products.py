@@ -1,9 +1,11 @@
 """Large products of matrices by oneDNN, which torch carries, where its kernels are faster than MKL's.
 
 The twin is `torch.nn.functional.linear`. On two cores of an EPYC an update of the base Transformer gains 5 % with its
-layers alone, one of the tiny Transformer 1 to 2 %, all of it in the loss (docs/log.md).
+layers alone, one of the tiny Transformer 1 to 2 %, all of it in the loss; on one core of a newer EPYC, a search of
+Firefox's tiny model 30 % (docs/log.md).
 """
 
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,6 +16,9 @@ from torch.nn import functional
 LARGE = 1 << 28
 """Multiplications and additions from which a product is large. oneDNN makes a kernel for every new shape, which takes
 0.4 ms, and batches have ever new shapes: with its layers, too, on oneDNN, the tiny Transformer loses 2 %."""
+
+MEDIUM = 1 << 22
+"""The same without gradients, where rows are rounded up so that few shapes occur."""
 
 
 class _OneDNN:
@@ -36,6 +41,14 @@ class _OneDNN:
 _onednn = _OneDNN()
 
 
+def prefers_onednn() -> bool:
+    """Whether products are to be left to oneDNN: MKL has its fastest kernels for Intel's processors."""
+    try:
+        return "AuthenticAMD" in Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:  # no Linux: nothing is known
+        return False
+
+
 def use_onednn(wanted: bool) -> None:
     """From now on in this process, where this torch has it."""
     _onednn.is_used = wanted and _onednn.works()
@@ -56,8 +69,10 @@ def linear(
     bias: Float[Tensor, " d_output"],
 ) -> Float[Tensor, "*positions d_output"]:
     """states · weightᵀ + bias, as torch has it."""
-    if not _suits(states, weight) or not torch.is_grad_enabled():
+    if not _suits(states, weight, LARGE if torch.is_grad_enabled() else MEDIUM):
         return functional.linear(states, weight, bias)
+    if not torch.is_grad_enabled():
+        return _rounded(states.reshape(-1, states.shape[-1]), weight, bias).view(*states.shape[:-1], -1)
     projected: Tensor = _Linear.apply(states, weight, bias)  # type: ignore[no-untyped-call]
     return projected
 
@@ -69,11 +84,18 @@ class Linear(nn.Linear):
         return linear(states, self.weight, self.bias)
 
 
-def _suits(left: Tensor, right: Tensor) -> bool:
+def _rounded(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """By oneDNN, with rows of zeros up to a number that has four significant bits, or is 8."""
+    step = max(8, (1 << len(rows).bit_length()) >> 4)
+    padded = functional.pad(rows, (0, 0, 0, -len(rows) % step))
+    return _onednn.multiply(padded, weight, bias)[: len(rows)]
+
+
+def _suits(left: Tensor, right: Tensor, least: int = LARGE) -> bool:
     return (
         not torch.compiler.is_compiling()  # first, as compiled code must not depend on sizes
         and _onednn.is_used
-        and 2 * left.numel() * right.shape[0] >= LARGE
+        and 2 * left.numel() * right.shape[0] >= least
         and left.device.type == "cpu"
         and left.dtype == right.dtype == torch.float32
         and not torch.is_autocast_enabled("cpu")

@@ -1,24 +1,16 @@
 """What the process asks of the machine before it trains: threads, and memory that is kept rather than given back."""
 
 import os
-from pathlib import Path
 
 import torch
 
 from saccade.errors import SettingsError
 from saccade.nn import products
 from saccade.nn.machine import keep_freed_memory, release_freed_memory
+from saccade.nn.products import prefers_onednn
 
 NUM_KERNELS = 128
 """That oneDNN keeps, each up to half a megabyte; batches have ever new shapes. An update needs about thirty."""
-
-
-def prefers_onednn() -> bool:
-    """Whether large products are to be left to oneDNN: MKL has its fastest kernels for Intel's processors."""
-    try:
-        return "AuthenticAMD" in Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:  # no Linux: nothing is known
-        return False
 
 
 def use(device: str, threads: int | None) -> torch.device:
