@@ -67,7 +67,7 @@ def every_model() -> dict[str, Tiny]:
         "transformer, tied": Tiny(_transformer(embeddings="tied", activation="swish"), separate),
         "transformer, separate": Tiny(_transformer(embeddings="separate", norm="pre"), separate),
         "transformer, gelu": Tiny(_transformer(activation="gelu", num_heads=4), shared),
-        "transformer, output bias": Tiny(_transformer(output_bias=True), shared),
+        "transformer, like Marian": Tiny(_transformer(output_bias=True, positions="marian", norm_epsilon=1e-3), shared),
         "SSRU": Tiny(_transformer(decoder="ssru", positions="marian", norm_epsilon=1e-9, output_bias=True), shared),
         "SSRU, pre-norm": Tiny(_transformer(decoder="ssru", norm="pre", embeddings="tied", decoder_layers=1), separate),
         "convolutional": Tiny(_convolutional(), shared),

@@ -11,7 +11,8 @@ from saccade.nn.products import Linear, linear, product
 @pytest.fixture
 def onednn(monkeypatch: pytest.MonkeyPatch):
     """Every product counts as large, and oneDNN is used where this torch has it."""
-    monkeypatch.setattr(products, "LARGE", 0)
+    for size in ("LARGE", "MEDIUM"):
+        monkeypatch.setattr(products, size, 0)
     monkeypatch.setattr(products._onednn, "is_used", False, raising=False)
     products.use_onednn(True)
     if not products._onednn.is_used:
@@ -59,10 +60,20 @@ def test_what_does_not_suit_is_left_to_torch(onednn, monkeypatch: pytest.MonkeyP
     assert "_Linear" not in str(linear(states.double(), weight.double(), bias.double()).grad_fn)
     with torch.autocast("cpu", torch.bfloat16):
         assert linear(states, weight, bias).dtype == torch.bfloat16
-    with torch.no_grad():
-        assert torch.equal(linear(states, weight, bias), functional.linear(states, weight, bias))
     monkeypatch.setattr(products, "LARGE", 2 * 6 * 8 * 4 + 1)
     assert "_Linear" not in str(linear(states, weight, bias).grad_fn)
+
+
+@pytest.mark.parametrize("positions", [(1,), (8,), (3, 3), (17, 2), (2, 129)])
+def test_without_gradients_few_numbers_of_rows_occur(onednn, positions: tuple[int, ...], monkeypatch):
+    multiply, numbers = products._onednn.multiply, []
+    monkeypatch.setattr(
+        products._onednn, "multiply", lambda rows, *rest: (numbers.append(len(rows)), multiply(rows, *rest))[1]
+    )
+    states, weight, bias = drawn(*positions, 24), drawn(40, 24, seed=2), drawn(40, seed=3)
+    with torch.inference_mode():
+        torch.testing.assert_close(linear(states, weight, bias), functional.linear(states, weight, bias))
+    assert numbers == [{1: 8, 8: 8, 9: 16, 34: 40, 258: 288}[states[..., 0].numel()]]
 
 
 def test_a_torch_without_the_operation_goes_on_without_it(onednn, monkeypatch: pytest.MonkeyPatch):

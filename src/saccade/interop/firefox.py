@@ -166,8 +166,8 @@ def _check_tensors(path: Path, tensors: Tensors, sizes: Mapping[str, int], table
     shapes: dict[str, tuple[int, ...]] = {}
     for name in (name for _, theirs in _counterparts(sizes) for name in theirs):
         shapes[name] = others.get(name.rpartition("_")[2], (d, d) if _is_matrix(name) else (1, d))
-    num_rows = {name: len(tensors[name]) for name in tables if name in tensors}
-    shapes |= {name: (num_rows.get(name, 0), d) for name in tables} | {BIAS: (1, num_rows.get(tables[1], 0))}
+    shapes |= {name: (len(tensors.get(name, ())), d) for name in tables}
+    shapes[BIAS] = (1, shapes[tables[1]][0])
     problems = [
         *(f"{name} is missing" for name in shapes.keys() - tensors.keys()),
         *(f"{name} is not a part of such a model" for name in tensors.keys() - shapes.keys()),
@@ -187,13 +187,12 @@ def _check_tensors(path: Path, tensors: Tensors, sizes: Mapping[str, int], table
 
 def _vocabularies(given: FirefoxFiles, sizes: list[int]) -> tuple[Tokenizers, list[Order]]:
     """The tokenizers of both sides, and which row of their tables stands where in ours."""
-    made: dict[Path, tuple[Tokenizer, Order]] = {}
-    for path, size in zip(given.vocabularies, sizes, strict=True):
-        model = files.read_bytes(path)
-        order = _order(path, model, size)
-        made[path] = Tokenizer(model, Vocabulary(order.pieces), origin=str(path)), order
-    (source, source_order), (target, target_order) = (made[path] for path in given.vocabularies)
-    return Tokenizers(source, target), [source_order, target_order]
+    models = [files.read_bytes(path) for path in given.vocabularies]
+    orders = [_order(*each) for each in zip(given.vocabularies, models, sizes, strict=True)]
+    sides = zip(given.vocabularies, models, orders, strict=True)
+    return Tokenizers(
+        *(Tokenizer(model, Vocabulary(own.pieces), origin=str(path)) for path, model, own in sides)
+    ), orders
 
 
 def _order(path: Path, model: bytes, size: int) -> Order:

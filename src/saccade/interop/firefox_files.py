@@ -87,8 +87,9 @@ def find(directory: Path) -> FirefoxFiles:
     return FirefoxFiles(directory, by_role, _metadata(directory / METADATA))
 
 
-def read_bytes(path: Path, largest: int = LARGEST) -> bytes:
-    """The content of a file of at most so many bytes, decompressed."""
+def read_bytes(path: Path, largest: int | None = None) -> bytes:
+    """The content of a file of at most so many bytes, or LARGEST, decompressed."""
+    largest = LARGEST if largest is None else largest
     try:
         with path.open("rb") as file:
             content = decompressed(file).read(largest + 1)
@@ -214,14 +215,12 @@ def _array(item: _Item, path: Path) -> NDArray[np.float32]:
         shape = " × ".join(map(str, item.shape))
         _refuse(path, f"a model whose {item.name} has {shape} numbers", f"it has {len(item.data):,} bytes of them")
     values = np.frombuffer(item.data, stored, count)
-    scale = np.float32(1)
-    if is_quantized:
-        scale = np.frombuffer(item.data, "<f4", 1, needed - 4)[0]
-        values = values.reshape(item.shape) if "Wemb" in item.name else values.reshape(item.shape[::-1]).T
-    array = np.ascontiguousarray(values.reshape(item.shape).astype(np.float32) / scale)
-    if not (scale > 0 and np.isfinite(array).all()):
+    scale = np.frombuffer(item.data, "<f4", 1, needed - 4)[0] if is_quantized else np.float32(1)
+    if not (scale > 0 and np.isfinite(values).all()):
         _refuse(path, "a model of finite numbers", f"{item.name} has others")
-    return array
+    is_transposed = is_quantized and "Wemb" not in item.name
+    laid = values.reshape(item.shape[::-1]).T if is_transposed else values.reshape(item.shape)
+    return np.ascontiguousarray(laid.astype(np.float32) / scale)
 
 
 def _flat_yaml(text: str) -> Config:
