@@ -26,6 +26,7 @@ import numpy as np
 
 import saccade
 from saccade.interop import firefox_files
+from saccade.interop.firefox_files import CONFIG
 from saccade.text.formats.opening import open_text
 
 MODELS = {"enpt": "enpt-1693087644", "pten": "pten-1693087646"}
@@ -99,8 +100,7 @@ def ask_marian(peers: Path, given: Path, folder: Path, lines: list[str], beam: i
     files = firefox_files.find(given)
     config, tensors = firefox_files.read_model(files)
     text = json.dumps({name: typed(value) for name, value in config.items()}).encode() + b"\0"  # JSON is YAML, too
-    arrays = {**tensors, "special:model.yml": np.frombuffer(text, np.int8)}
-    np.savez(folder / "marian.npz", **arrays)
+    np.savez(folder / "marian.npz", allow_pickle=False, **tensors, **{CONFIG: np.frombuffer(text, np.int8)})
     vocabularies = []
     for side, path in zip(("source", "target"), files.vocabularies, strict=True):
         vocabularies.append(str(folder / f"{side}.spm"))

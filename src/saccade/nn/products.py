@@ -1,8 +1,8 @@
 """Large products of matrices by oneDNN, which torch carries, where its kernels are faster than MKL's.
 
 The twin is `torch.nn.functional.linear`. On two cores of an EPYC an update of the base Transformer gains 5 % with its
-layers alone, one of the tiny Transformer 1 to 2 %, all of it in the loss; on one core of a newer EPYC, a search of
-Firefox's tiny model 30 % (docs/log.md).
+layers alone, one of the tiny Transformer 1 to 2 %, all of it in the loss; on one core of a newer one, a search with a
+base Transformer takes three quarters of its time (docs/log.md).
 """
 
 from pathlib import Path
