@@ -1,5 +1,6 @@
 """Words in, weights between words out, from a model that is led through both sentences."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -71,3 +72,26 @@ def test_heads_are_selected_or_chosen_but_not_both(translator: Translator):
         align(translator, pairs, selection=HeadSelection(), choose_on=pairs)
     with pytest.raises(DataError, match="known links"):
         align(translator, pairs, choose_on=pairs)
+
+
+def test_a_model_may_say_which_heads_align(translator: Translator):
+    """Its word counts unless another selection is given, or heads are chosen; in both directions if both say so."""
+    pairs = SentencePairs([["cat", "lion"]], [["Katze", "Löwe"]], [Gold.of([(0, 0), (1, 1)])])
+    named = HeadSelection(((0, 1),), rows="reads", balanced=True)
+
+    def saying(selection: HeadSelection | None, *languages: str) -> Translator:
+        direction = replace(translator.directory.description.directions[0], source=languages[0], target=languages[1])
+        description = replace(translator.directory.description, alignment=selection, directions=(direction,))
+        return Translator(replace(translator.directory, description=description), translator.engine)
+
+    model, reverse = saying(named, "en", "de"), saying(HeadSelection(((0, 0),)), "de", "en")
+    assert align(model, pairs).selection == named
+    assert align(model, pairs).links == align(translator, pairs, selection=named).links
+    assert align(model, pairs, selection=HeadSelection()).selection == HeadSelection()
+    assert align(model, pairs, choose_on=pairs).selection == align(translator, pairs, choose_on=pairs).selection
+    both = align(model, pairs, reverse=reverse)
+    assert (both.selection, both.reverse_selection) == (named, HeadSelection(((0, 0),)))
+    one = align(model, pairs, reverse=saying(None, "de", "en"))
+    assert one.reverse_selection == align(translator, pairs, reverse=saying(None, "de", "en")).reverse_selection
+    translation = model.translate("cat lion", attention=True)
+    assert list(translation.alignment) == align(model, pairs).links[0]

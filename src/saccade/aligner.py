@@ -109,22 +109,23 @@ def align(
 ) -> Alignment:
     """Link the words of each pair.
 
-    Which heads are read is `selection`; or it is chosen on other pairs with known links, or by the agreement with a
-    model of the `reverse` direction, whose links are merged by `method`. A target word gets the source word of most
-    weight, or all from `threshold` on.
+    Which heads are read is `selection`; or it is chosen on other pairs with known links; or the model's settings.toml
+    says it (`alignment`); or it is chosen by the agreement with a model of the `reverse` direction, whose links are
+    merged by `method`. A target word gets the source word of most weight, or all from `threshold` on.
     """
     if selection is not None and (choose_on is not None or reverse is not None):
         raise DataError("Heads are either selected or chosen. Leave out selection, or both choose_on and reverse.")
     if reverse is not None:
         _check_reverse(translator, reverse)
     forward, backward = _weigh(translator, reverse, pairs)
-    back: HeadSelection | None = None
+    own = translator.directory.description.alignment
+    back = None if reverse is None else reverse.directory.description.alignment
     if choose_on is not None:
         there, back = _choose_on(translator, reverse, choose_on)
-    elif backward is not None:
+    elif backward is not None and not (own and back):
         there, back = (tried[0].selection for tried in alignment.choose_by_agreement(forward, backward))
     else:
-        there = selection or HeadSelection()
+        there = selection or own or HeadSelection()
     links = [pair.links(there, threshold) for pair in forward]
     if backward is not None and back is not None:
         others = (flipped(pair.links(back, threshold)) for pair in backward)

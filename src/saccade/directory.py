@@ -3,6 +3,7 @@
 settings.toml       what the model is and what it has learned
 model.safetensors   its parameters
 tokenizer.spm       of a model of text, or source.spm and target.spm; with the pieces by id in .pieces.json if imported
+shortlist.safetensors   of some models: which target tokens may translate which source tokens
 card.md             data, scores and intended use, for people
 manifest.json       size and sha256 of each of these files
 """
@@ -23,14 +24,16 @@ from saccade.files import MANIFEST, FileRecord, draft_directory, find_changes, r
 from saccade.models.settings import TransformerSettings
 from saccade.parameters import count_parameters, read_parameters
 from saccade.search.settings import SearchSettings
+from saccade.search.shortlist import Shortlist
 from saccade.tasks.build import AnyModelSettings, AnyTaskSettings
 from saccade.tasks.translation.settings import TranslationSettings
 from saccade.text.formats.opening import check_new
 from saccade.text.languages import Direction, language_of
 from saccade.text.tokenizer import Tokenizers
+from saccade.trace.alignment import HeadSelection
 
 FORMAT = 2
-SETTINGS, PARAMETERS, CARD = "settings.toml", "model.safetensors", "card.md"
+SETTINGS, PARAMETERS, CARD, SHORTLIST = "settings.toml", "model.safetensors", "card.md", "shortlist.safetensors"
 Parameters = Mapping[str, NDArray[Any]]
 
 
@@ -52,6 +55,8 @@ class Description:
     """What was trained."""
     search: SearchSettings = field(default_factory=SearchSettings)
     """How it searches unless told otherwise."""
+    alignment: HeadSelection | None = None
+    """The heads that align words, where they are known; the mean of all is taken otherwise."""
 
     @property
     def source_language(self) -> str:
@@ -84,7 +89,7 @@ class ModelDirectory:
         _check_format(path, table)
         description = settings.parse(Description, table, origin=str(path / SETTINGS), base=path)
         files = _manifest(path).items()
-        tokenizers = {name: record for name, record in files if name.endswith((".spm", ".pieces.json"))}
+        tokenizers = {name: record for name, record in files if name.endswith((".spm", ".pieces.json", SHORTLIST))}
         if changes := "; ".join(find_changes(path, tokenizers)):
             raise ModelError(
                 f"{path} must hold the files that the model was saved with, but {changes}: ids would no longer match. "
@@ -153,17 +158,30 @@ class ModelDirectory:
         """All parameters by name."""
         return read_parameters(self.path / PARAMETERS)
 
+    @property
+    def has_shortlist(self) -> bool:
+        """Whether the model says which target tokens may translate which source tokens."""
+        return SHORTLIST in _manifest(self.path)
+
+    def shortlist(self) -> Shortlist | None:
+        """The list of those, if there is one."""
+        if not self.has_shortlist:
+            return None
+        return Shortlist.load(self.path / SHORTLIST, len(self.tokenizers.source), len(self.tokenizers.target))
+
     def copy(self, output: Path, dtype: str) -> None:
         """Write the same model to another directory, which must not exist, with numbers of another type."""
         check_new(output, "written", "directory")
         parameters = {name: values.astype(dtype) for name, values in self.parameters().items()}
         card = self.path / CARD
         text = card.read_text("utf-8", "replace") if card.is_file() else ""
-        save(output, self.description, self.own_tokenizers, parameters, text)
+        save(output, self.description, self.own_tokenizers, parameters, text, self.shortlist())
 
     def checksum(self) -> str:
         """Tells this model from any other: sha256 of parameters, make and tokenizers."""
-        parts = (sha256_of(self.path / PARAMETERS), repr(self.description.model), *self.tokenizers.checksums)
+        parts = [sha256_of(self.path / PARAMETERS), repr(self.description.model), *self.tokenizers.checksums]
+        if shortlist := _manifest(self.path).get(SHORTLIST):
+            parts.append(shortlist.sha256)
         return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
     @property
@@ -173,7 +191,12 @@ class ModelDirectory:
 
 
 def save(
-    path: Path, description: Description, tokenizers: Tokenizers | None, parameters: Parameters, card: str
+    path: Path,
+    description: Description,
+    tokenizers: Tokenizers | None,
+    parameters: Parameters,
+    card: str,
+    shortlist: Shortlist | None = None,
 ) -> None:
     """Write a model directory under a temporary name and put it in place whole, replacing one that was there."""
     with draft_directory(path) as draft:
@@ -181,6 +204,8 @@ def save(
         save_file(dict(parameters), draft / PARAMETERS)
         if tokenizers is not None:
             tokenizers.save(draft)
+        if shortlist is not None:
+            shortlist.save(draft / SHORTLIST)
         (draft / CARD).write_text(card, encoding="utf-8")
         write_manifest(draft)
 

@@ -7,7 +7,7 @@ from saccade import settings
 from saccade.directory import CARD, PARAMETERS, ModelDirectory
 from saccade.errors import ModelError, need_torch
 from saccade.files import sha256_of
-from saccade.interop import ctranslate2, hub, marian
+from saccade.interop import ctranslate2, firefox, hub, marian
 from saccade.interop.hub_cache import DownloadReporter, HubName
 from saccade.locate import locate_model
 
@@ -85,7 +85,8 @@ def export_model(path: str | Path, output: str | Path, *, to: ExportFormat, quan
     return Path(output)
 
 
-def import_model(path: str | Path, output: str | Path, *, origin: Literal["marian"] = "marian") -> Path:
+def import_model(path: str | Path, output: str | Path, *, origin: Literal["marian", "firefox"] = "marian") -> Path:
     """Make a model directory of a model that another program has trained; `output` must not exist."""
-    marian.import_model(Path(path), Path(output))
+    importer = {"marian": marian, "firefox": firefox}[origin]
+    importer.import_model(Path(path), Path(output))
     return Path(output)

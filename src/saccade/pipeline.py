@@ -18,6 +18,7 @@ from saccade.text.normalize import normalize
 from saccade.text.segments import Segment, Segmentation, Segmenter, is_readable, note_too_long, rejoin
 from saccade.text.streaming import text_pieces
 from saccade.text.wording import Wording
+from saccade.trace.alignment import HeadSelection
 from saccade.translate_options import TranslateOptions
 from saccade.translation import Translation, Translations, join_parts
 
@@ -97,6 +98,7 @@ class Pipeline:
             log_prob=hypothesis.log_prob,
             tokens=tuple(tokenizers.target.pieces[id] for id in hypothesis.ids),
             attention=None if traced is None else trace_hypothesis(tokenizers, source, hypothesis, traced, model=model),
+            aligned_by=self.directory.description.alignment or HeadSelection(),
         )
 
     def _join(

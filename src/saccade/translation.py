@@ -33,6 +33,8 @@ class Translation:
     """What the reader should know, such as a source longer than the model has ever seen."""
     num_parts: int = 1
     """How many parts the source was cut into; each was translated by itself."""
+    aligned_by: alignment.HeadSelection = field(default=alignment.HeadSelection(), repr=False, compare=False)
+    """The weights that `alignment` reads: those that the model names, or the mean of all."""
 
     def __str__(self) -> str:
         return self.text
@@ -42,10 +44,11 @@ class Translation:
         """Links (source word, target word) from 0: what each target word attends to most; None without attention."""
         if self.attention is None:
             return None
-        heard = alignment.HeadSelection().weights(self.attention)
+        heard = self.aligned_by.weights(self.attention)
         sides = (self.attention.source, self.attention.target)
         source, target = (alignment.shares(side.spans, word_spans(side.text)) for side in sides)
-        return tuple(alignment.links(alignment.between_words(heard, source, target)))
+        words = alignment.between_words(heard, source, target)
+        return tuple(alignment.links(alignment.balanced(words) if self.aligned_by.balanced else words))
 
     @property
     def traces(self) -> list[AttentionTrace]:

@@ -4,7 +4,9 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from tests.contracts.models import SOURCES, TARGETS, Tiny, every_model, loss
@@ -13,12 +15,15 @@ from saccade import directory
 from saccade.data.batch import collate
 from saccade.directory import Description, Direction, ModelDirectory
 from saccade.engines import ctranslate2 as module
+from saccade.engines.automatic import load_engine
 from saccade.engines.ctranslate2 import CTranslate2Engine
 from saccade.engines.engine import Engine
 from saccade.engines.torch import TorchEngine
+from saccade.errors import ModelError
 from saccade.models.build import Model
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.settings import SearchSettings
+from saccade.search.shortlist import Shortlist
 from saccade.text.tokenizer import BOS, PAD
 from saccade.training.checkpoint import parameters
 
@@ -172,3 +177,24 @@ def test_the_search_of_another_penalty_differs(save: Save):
     other = TorchEngine.load(opened).translate(given, replace(settings, length_penalty=0.9))
     with pytest.raises(AssertionError):
         assert_alike(found, other)
+
+
+def test_what_ctranslate2_does_not_know_is_left_to_torch(tmp_path: Path):
+    """An SSRU; and a shortlist, which a search must switch off."""
+    description = Description(directions=(Direction(source="de", target="en"),), max_tokens=9)
+    lists = Shortlist(np.arange(7, dtype=np.int32), np.zeros(14, np.int64), np.zeros(0, np.int32))
+    for name, shortlist in (("SSRU", None), ("transformer, post-norm", lists)):
+        tiny, path = every_model()[name], tmp_path / name
+        learned = parameters(tiny.build().float())
+        own = replace(description, model=tiny.settings)
+        directory.save(path, own, tiny.tokenizers(), learned, "# Tiny\n", shortlist)
+        assert isinstance(load_engine(ModelDirectory.open(path)), TorchEngine)
+    with pytest.raises(ModelError, match=r"self-attention only, but that of .* has an SSRU"):
+        CTranslate2Engine(ModelDirectory.open(tmp_path / "SSRU"))
+    engine = CTranslate2Engine(ModelDirectory.open(path))
+    with pytest.raises(ModelError, match=r"does not know the shortlist of .*search\.shortlist = false"):
+        engine.translate(SOURCES, SearchSettings())
+    free = SearchSettings(shortlist=False)
+    assert_alike(
+        engine.translate(SOURCES[:2], free), TorchEngine.load(ModelDirectory.open(path)).translate(SOURCES[:2], free)
+    )

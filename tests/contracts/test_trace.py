@@ -117,7 +117,7 @@ def test_every_kind_of_attention_is_there(name: str):
     depth = 1 if settings.kind == "recurrent" else settings.num_decoder_layers
     wanted = ["cross"] * depth
     if settings.kind == "transformer":
-        wanted += ["decoder"] * depth + ["encoder"] * settings.layers
+        wanted += ["decoder"] * depth * (settings.decoder == "attention") + ["encoder"] * settings.layers
     assert sorted(layer.kind for layer in trace.layers) == wanted
     heads = settings.num_heads if settings.kind == "transformer" else 1
     assert {layer.num_heads for layer in trace.layers} == {heads}

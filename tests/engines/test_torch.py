@@ -15,6 +15,7 @@ from saccade.models.fill import fill
 from saccade.models.settings import TransformerSettings
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.settings import SearchSettings
+from saccade.text.tokenizer import UNK
 from saccade.training.checkpoint import parameters
 
 
@@ -103,3 +104,16 @@ def test_what_fails_in_a_thread_fails_here():
     with pytest.raises(RuntimeError, match=r"of \[3\]"):
         list(_in_threads(fail, [[3], [4], [5]], threads=2))
     assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_unknown_tokens_are_written_unless_a_search_forbids_them(beam: int):
+    settings = TransformerSettings(layers=1, d_model=4, d_feedforward=4, num_heads=1, output_bias=True)
+    model = build(settings, 9, 9)
+    with torch.no_grad():
+        model.output_bias[UNK] = 9.0
+    engine = TorchEngine(model)
+    ((written, *_),) = engine.translate([[4, 5]], SearchSettings(beam=beam, max_length_extra=1))
+    assert UNK in written.ids
+    ((written, *_),) = engine.translate([[4, 5]], SearchSettings(beam=beam, max_length_extra=1, unknown=False))
+    assert UNK not in written.ids

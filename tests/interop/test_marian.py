@@ -423,6 +423,9 @@ def test_a_model_that_marian_cannot_be(tmp_path: Path, languages: dict[str, Toke
     recurrent = replace(opened, description=replace(opened.description, model=RecurrentSettings()))
     with pytest.raises(ModelError, match='but it is of kind = "recurrent"'):
         export(recurrent, tmp_path / "theirs")
+    write_ours(tmp_path / "positions", languages["shared"], positions="marian")
+    with pytest.raises(ModelError, match=r'must have positions = "paper".*has "marian" and 1e-05.*--to ctranslate2'):
+        export(ModelDirectory.open(tmp_path / "positions"), tmp_path / "theirs")
     assert not (tmp_path / "theirs").exists()
 
 

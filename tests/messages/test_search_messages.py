@@ -89,6 +89,11 @@ CHANGED = "is kept by CTranslate2 before the softmax, which changes the probabil
             f'search.no_repeat_ngram = 2 {CHANGED}. Use no_repeat_ngram = 0, or engine = "torch".',
         ),
         (
+            SearchSettings(unknown=False),
+            "search.unknown = false is kept by CTranslate2 before the softmax, which changes the probabilities of all other tokens. "
+            'Use unknown = true, or engine = "torch".',
+        ),
+        (
             SearchSettings(max_repeats=2),
             'search.max_repeats = 2 is not known to CTranslate2. Use max_repeats = 0, or engine = "torch".',
         ),

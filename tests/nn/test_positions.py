@@ -17,6 +17,15 @@ def test_sinusoids_by_hand():
     torch.testing.assert_close(sinusoids(8, 4), torch.tensor(expected), rtol=0.0, atol=1e-7)
 
 
+def test_marians_by_hand():
+    """With d = 6 the three frequencies are 1, 10000^(-1/2) = 1/100 and 1/10000."""
+    rates = [1.0, 1 / 100, 1 / 10000]
+    expected = [[wave(position * rate) for wave in (math.sin, math.cos) for rate in rates] for position in range(8)]
+    torch.testing.assert_close(sinusoids(8, 6, "marian"), torch.tensor(expected), rtol=0.0, atol=1e-7)
+    states = torch.zeros(1, 8, 6)
+    assert torch.equal(Positions(6, "marian", num_cached=3)(states)[0], sinusoids(8, 6, "marian"))
+
+
 def test_they_are_the_papers_in_another_order():
     """PE(pos, 2i) = sin(pos / 10000^(2i/d)) and PE(pos, 2i + 1) = cos of the same: ours are i and d/2 + i."""
     d_model, table = 16, sinusoids(700, 16)

@@ -522,7 +522,7 @@ def test_another_corpus_is_refused(prepared: Prepared, tmp_path: Path):
 
 def test_a_validation_set_is_needed(prepared: Prepared, tmp_path: Path):
     with pytest.raises(DataError, match=r"data\.hold_out"):
-        TranslationTask(toy.recipe(tmp_path, prepared), replace(prepared, valid=dict.fromkeys(prepared.valid, [])))
+        TranslationTask(toy.recipe(tmp_path, prepared), replace(prepared, valid={key: [] for key in prepared.valid}))
 
 
 def test_a_warm_start_begins_with_the_parameters_of_another_run(

@@ -42,7 +42,9 @@ def align(
     heads: Annotated[
         str | None,
         option(
-            "--heads", metavar="LAYER:HEAD,…", help="Heads to average, counted from 1: `3:1,3:4`; all unless given."
+            "--heads",
+            metavar="LAYER:HEAD,…",
+            help="Heads to average, counted from 1: `3:1,3:4`, or `all`; the model's own unless given.",
         ),
     ] = None,
     rows: Annotated[
@@ -90,11 +92,13 @@ def align(
     held_out = None if choose is None else SentencePairs.read(*choose, flip=flip)
     for remark in (*pairs.remarks, *(held_out.remarks if held_out else ())):
         note(f"{remark}; skipped")
-    given = HeadSelection(parse_heads(heads or "all"), rows or "predicts", balance)
+    given = (
+        HeadSelection(parse_heads(heads or "all"), rows or "predicts", balance) if heads or rows or balance else None
+    )
     found = find_links(
         saccade.load(model, to=to, source=source_language),
         pairs,
-        selection=None if choose or reverse else given,
+        selection=given if heads or rows or balance else None,
         choose_on=held_out,
         reverse=None if reverse is None else saccade.load(reverse, to=source_language, source=to),
         method=method,

@@ -23,19 +23,23 @@ if TYPE_CHECKING:
 def load_engine(
     directory: ModelDirectory, name: EngineName = "auto", *, device: str = "cpu", compute: Compute = "float32"
 ) -> Engine:
-    """The engine of this name. `auto` is CTranslate2 for Transformers on a CPU, and torch for everything else."""
+    """The engine of this name. `auto` is CTranslate2 for Transformers on a CPU, and torch for everything else, also for
+    what CTranslate2 does not know of a Transformer: SSRU decoders and shortlists.
+    """
     model = directory.description.model
     if name == "ctranslate2":
         from saccade.engines.ctranslate2 import CTranslate2Engine
 
         return CTranslate2Engine(directory, device=device, compute=compute)
-    suits_ctranslate2 = isinstance(model, TransformerSettings) and device == "cpu"
+    is_plain = isinstance(model, TransformerSettings) and model.decoder == "attention" and not directory.has_shortlist
+    suits_ctranslate2 = is_plain and device == "cpu"
     if name == "auto" and suits_ctranslate2 and importlib.util.find_spec("ctranslate2") is not None:
         return Automatic(directory, compute)
     if compute != "float32":
+        extra = ', decoder = "ssru"' if isinstance(model, TransformerSettings) and model.decoder == "ssru" else ""
         raise ModelError(
             f'compute must be "float32" with torch, not "{compute}", which CTranslate2 has, for Transformers only '
-            f'(this model is of kind = "{model.kind}"): use engine = "ctranslate2", or leave compute out.'
+            f'(this model is of kind = "{model.kind}"{extra}): use engine = "ctranslate2", or leave compute out.'
         )
     need_torch(f'Running a model of kind = "{model.kind}" with torch')
     from saccade.engines.torch import TorchEngine

@@ -47,6 +47,11 @@ class CTranslate2Engine(Engine):
         self, sources: Sentences, settings: SearchSettings, *, constraints: Constrained = (), advanced: Advanced = quiet
     ) -> list[list[Hypothesis]]:
         """CTranslate2 does not ask the model about a source without tokens: its only hypothesis has none either."""
+        if settings.shortlist and self._directory.has_shortlist:
+            raise ModelError(
+                f"CTranslate2 does not know the shortlist of {self._directory.path}, without which it may translate "
+                'otherwise. Use engine = "torch", or search.shortlist = false.'
+            )
         if reason := refusal(settings, constraints):
             raise ModelError(reason)
         limits = [settings.limit(len(source)) for source in sources]
@@ -232,6 +237,7 @@ UNLIKE = {
     "min_length": CHANGED,
     "no_repeat_ngram": CHANGED,
     "max_repeats": "is not known to CTranslate2",
+    "unknown": CHANGED,
 }
 """What CTranslate2 does not do, or not alike."""
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, cast
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -20,6 +21,7 @@ from saccade.models.build import Model, build
 from saccade.models.ensemble import EnsembleModel, Reader
 from saccade.models.fill import fill
 from saccade.models.settings import ModelSettings
+from saccade.models.shortlisted import Shortlisted
 from saccade.nn.capture import active_capture, capture
 from saccade.nn.machine import device_problem, keep_freed_memory, one_thread_each
 from saccade.nn.mode import evaluation_mode
@@ -29,13 +31,15 @@ from saccade.search.hypothesis import Hypothesis
 from saccade.search.problem import SearchProblem
 from saccade.search.search import search, stream
 from saccade.search.settings import SearchSettings
-from saccade.text.tokenizer import BOS, EOS, PAD, Tokenizer
+from saccade.search.shortlist import Shortlist
+from saccade.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from saccade.trace.trace import KINDS, Kind, Layer
 
 Found = list[list[Hypothesis]]
 CROSS: Kind = "cross"
 
 BATCH_TOKENS, BATCH_ROWS = 8192, 512  # read by all prefixes of a beam together; and so many prefixes, at most
+BATCH_SENTENCES = 64  # with a shortlist: what one sentence may write is computed for all
 SCORE_TOKENS = 2048  # fewer, as the logits of all positions are there at once
 TRACE_TOKENS = 512  # fewer, as the weights of all layers and heads are kept
 
@@ -43,21 +47,19 @@ TRACE_TOKENS = 512  # fewer, as the weights of all layers and heads are kept
 class TorchEngine(Engine):
     """A model in this process, or several that translate together."""
 
-    def __init__(self, model: Model | EnsembleModel) -> None:
-        self.model = model
+    def __init__(self, model: Model | EnsembleModel, shortlist: Shortlist | None = None) -> None:
+        self.model, self.shortlist = model, shortlist
 
     @classmethod
     def load(cls, directory: ModelDirectory, device: str = "cpu") -> "TorchEngine":
         """Build the model that the directory describes and fill in its parameters."""
-        keep_freed_memory()
-        check_device(device)
-        return cls(_loaded(directory).to(device).eval())
+        _prepare(device)
+        return cls(_loaded(directory).to(device).eval(), directory.shortlist())
 
     @classmethod
     def load_ensemble(cls, directories: Sequence[ModelDirectory], device: str = "cpu") -> "TorchEngine":
         """Several models with one target vocabulary as one; sources come in the ids of the first."""
-        keep_freed_memory()
-        check_device(device)
+        _prepare(device)
         first = directories[0].tokenizers.source
         readers = [_reader(first, directory.tokenizers.source) for directory in directories]
         return cls(EnsembleModel([_loaded(directory) for directory in directories], readers).to(device).eval())
@@ -78,6 +80,8 @@ class TorchEngine(Engine):
         found: dict[int, list[Hypothesis]] = {}
         threads = _threads(self._device)
         tokens, most = BATCH_TOKENS // settings.num_rows, BATCH_ROWS // settings.num_rows
+        if self.shortlist is not None and settings.shortlist:
+            most = min(most, BATCH_SENTENCES)
         batches = list(_by_length([len(source) for source in sources], tokens, threads=threads, most=most))
 
         def find_rows(rows: list[int]) -> Found:
@@ -95,7 +99,11 @@ class TorchEngine(Engine):
     ) -> Generator[int, None, Hypothesis]:
         with evaluation_mode(self.model), torch.inference_mode():
             memory = self.model.encode(collate_sources([source]).to(self._device))
-        return self._evaluated(stream(self._problem([source], memory, settings, [constraints]), settings))
+            short = self._shortlisted([source], settings, [constraints])
+        problem = self._problem([source], memory, settings, [constraints])
+        if short is None:
+            return self._evaluated(stream(problem, settings))
+        return short.widen_stream(self._evaluated(stream(short.narrow(problem), settings)))
 
     @torch.inference_mode()
     def token_log_probs(self, sources: Sentences, targets: Sentences) -> list[tuple[float, ...]]:
@@ -150,7 +158,9 @@ class TorchEngine(Engine):
     def _search(self, sources: Sentences, settings: SearchSettings, constraints: Constrained) -> list[list[Hypothesis]]:
         """The hypotheses of one batch."""
         memory = self.model.encode(collate_sources(sources).to(self._device))
-        return search(self._problem(sources, memory, settings, constraints), settings)
+        problem = self._problem(sources, memory, settings, constraints)
+        short = self._shortlisted(sources, settings, constraints)
+        return search(problem, settings) if short is None else short.widen(search(short.narrow(problem), settings))
 
     def _search_and_cover(
         self, sources: Sentences, settings: SearchSettings, constraints: Constrained
@@ -166,6 +176,18 @@ class TorchEngine(Engine):
         )
         return [by_coverage(several, list(islice(weights, len(several))), settings) for several in found]
 
+    def _shortlisted(
+        self, sources: Sentences, settings: SearchSettings, constraints: Constrained
+    ) -> Shortlisted[Any, Any] | None:
+        """The model of a batch among the candidates of each source, and what constraints ask for."""
+        if self.shortlist is None or not settings.shortlist or isinstance(self.model, EnsembleModel):
+            return None
+        candidates = [self.shortlist.candidates([*source, EOS]) for source in sources]
+        for row, own in enumerate(constraints):
+            asked = [*own.prefix, *(token for phrase in own.required for token in phrase)]
+            candidates[row] = np.union1d(candidates[row], np.array(asked, np.int32))
+        return Shortlisted(self.model, candidates)
+
     def _problem(
         self, sources: Sentences, memory: Any, settings: SearchSettings, constraints: Constrained
     ) -> SearchProblem[Any, Any]:
@@ -175,7 +197,7 @@ class TorchEngine(Engine):
             limits=torch.tensor([settings.limit(len(source)) for source in sources], device=self._device),
             bos=BOS,
             eos=EOS,
-            banned=(PAD, BOS),
+            banned=(PAD, BOS) if settings.unknown else (PAD, BOS, UNK),
             constraints=constraints,
             # The ids tell a source from others, so that its draws are its own, whatever the batch.
             names=[" ".join(map(str, source)) for source in sources] if settings.method == "sampling" else (),
@@ -216,6 +238,12 @@ def check_device(device: str) -> None:
             f'device must be one that PyTorch can use on this machine, but "{device}" is not: {problem}. '
             'Use device = "cpu".'
         )
+
+
+def _prepare(device: str) -> None:
+    """What the process asks of the machine before it searches."""
+    check_device(device)
+    keep_freed_memory()
 
 
 def _loaded(directory: ModelDirectory) -> Model:

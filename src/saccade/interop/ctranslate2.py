@@ -54,7 +54,8 @@ def convert(
         origin=str(directory.path),
     )
     variables = dict(_variables(settings, {name: np.asarray(parameters[name], np.float32) for name in parameters}))
-    variables |= _constants(settings) | {"decoder/position_encodings/encodings": sinusoids(positions, settings.d_model)}
+    table = sinusoids(positions, settings.d_model, settings.positions)
+    variables |= _constants(settings) | {"decoder/position_encodings/encodings": table}
     aliases = {"encoder/position_encodings/encodings": "decoder/position_encodings/encodings"}
     if settings.embeddings != "separate":
         aliases["decoder/projection/weight"] = "decoder/embeddings/weight"
@@ -66,7 +67,7 @@ def convert(
     config = {name: SPECIALS[id] for name, id in tokens.items()} | {
         "add_source_bos": False,
         "add_source_eos": True,
-        "layer_norm_epsilon": 1e-5,
+        "layer_norm_epsilon": settings.norm_epsilon,
         "multi_query_attention": False,
     }
     files = {"model.bin": _binary(variables, aliases), "config.json": _json(config)}
@@ -84,6 +85,11 @@ def transformer(directory: ModelDirectory) -> TransformerSettings:
             f'CTranslate2 runs Transformers only, but {directory.path} is of kind = "{settings.kind}". Use '
             'engine = "torch", which runs every kind, or train a model of kind = "transformer".'
         )
+    if settings.decoder != "attention":
+        raise ModelError(
+            f"CTranslate2 runs decoders with self-attention only, but that of {directory.path} has an SSRU "
+            '(decoder = "ssru"), as Firefox\'s models have. Use engine = "torch" or "auto", which takes torch for it.'
+        )
     return settings
 
 
@@ -92,9 +98,10 @@ def pieces(tokenizer: Tokenizer) -> list[str]:
     return list(tokenizer.pieces)
 
 
-def sinusoids(positions: int, d_model: int) -> NDArray[np.float32]:
+def sinusoids(positions: int, d_model: int, kind: str = "paper") -> NDArray[np.float32]:
     """The table of nn/positions.py: sines in the first half of a vector, cosines in the second."""
-    frequencies = 10000.0 ** (-2.0 * np.arange(d_model // 2) / d_model)
+    half = d_model // 2
+    frequencies = 10000.0 ** -(np.arange(half) / (half if kind == "paper" else half - 1))
     angles = np.arange(positions)[:, None] * frequencies
     return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
 

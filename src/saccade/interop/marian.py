@@ -204,6 +204,18 @@ def _expressible(directory: ModelDirectory) -> TransformerSettings:
             f"{directory.path} must be a Transformer to be written as a Marian model, but it is of kind = "
             f'"{settings.kind}", which that layout has no words for. It has no other form than its own directory.'
         )
+    if settings.decoder != "attention":
+        raise ModelError(
+            f"{directory.path} must have a decoder with self-attention to be written as a Marian model, but it has an "
+            f'SSRU (decoder = "{settings.decoder}"), which transformers does not know. It has no other form than its '
+            "own directory."
+        )
+    if (settings.positions, settings.norm_epsilon) != ("paper", 1e-5):
+        raise ModelError(
+            f'{directory.path} must have positions = "paper" and norm_epsilon = 1e-5 to be written as a Marian model, '
+            f'as transformers has them, but it has "{settings.positions}" and {settings.norm_epsilon:g}. Export it to '
+            "CTranslate2, which knows others, too (`saccade export --to ctranslate2`)."
+        )
     if settings.norm == "pre":
         raise ModelError(
             f'{directory.path} must have norm = "post" to be written as a Marian model, but it has norm = "pre": '

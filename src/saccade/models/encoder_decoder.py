@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Generic, TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -10,18 +10,10 @@ from torch import Tensor, nn
 
 from saccade.data.batch import Batch, Sources
 from saccade.models.settings import ModelSettings
+from saccade.nn.attention import Picks
 from saccade.nn.axes import RowStates, RowTokens, States, TargetStates
 from saccade.nn.dropout import Dropout
 from saccade.protocol import Learned
-
-
-@runtime_checkable  # so that the shape checks of the tests can look at it
-class Picks(Protocol):
-    """What decoding carries from step to step."""
-
-    def pick(self, rows: Tensor) -> Any:
-        """The state of these rows, in this order."""
-
 
 Encoded = TypeVar("Encoded")
 State = TypeVar("State", bound=Picks)

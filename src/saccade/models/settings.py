@@ -82,8 +82,17 @@ class TransformerSettings(Stacks):
     separate: one for each."""
     output_bias: bool = False
     """Every token of the target vocabulary has a bias in its logit, as in Marian; the paper has none."""
+    decoder: Literal["attention", "ssru"] = "attention"
+    """How decoder layers recall what was said: by self-attention (the paper), or with an SSRU, a small recurrent unit
+    (Kim et al. 2019) that makes a step as cheap at the end of a long translation as at its beginning."""
+    positions: Literal["paper", "marian"] = "paper"
+    """Frequencies of the sinusoidal positions: `paper` is 10000^(-2i/d), `marian` 10000^(-i/(d/2 - 1))."""
+    norm_epsilon: Annotated[float, Gt(0), Le(1e-3)] = 1e-5
+    """What layer norms add to the variance before they divide by its root; Marian adds 1e-9."""
 
     def conflicts(self) -> Iterator[str]:
+        if self.positions == "marian" and self.d_model < 4:
+            yield f'd_model must be at least 4 with positions = "marian", not {self.d_model}'
         if self.d_model % self.num_heads:
             yield f"d_model must be a multiple of num_heads, not {self.d_model} with {self.num_heads} heads"
 

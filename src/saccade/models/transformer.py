@@ -1,8 +1,8 @@
-"""The Transformer (Vaswani et al. 2017): trained on whole targets, decoded step by step with cached keys and values."""
+"""The Transformer (Vaswani et al. 2017): trained on whole targets, decoded step by step from what was said before."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 import torch
 from jaxtyping import Int
@@ -15,7 +15,8 @@ from saccade.nn.attention import Memory
 from saccade.nn.axes import RowStates, RowTokens, States, TargetStates
 from saccade.nn.capture import active_capture
 from saccade.nn.positions import Positions
-from saccade.nn.transformer import DecoderLayer, EncoderLayer, LayerShape
+from saccade.nn.ssru import SSRUDecoderLayer
+from saccade.nn.transformer import AttentionDecoderLayer, DecoderLayer, EncoderLayer, LayerShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +25,12 @@ class TransformerState:
 
     source: tuple[Memory, ...]
     """The encoder's states as each layer's cross-attention sees them, once a sentence; never changes."""
-    said: tuple[Memory, ...]
-    """The target so far as each layer's self-attention sees it, for every row; grows by one key a step."""
+    said: tuple[Any, ...]
+    """The target so far as each layer recalls it, for every row: keys and values, one more a step, or a cell."""
     width: int = 1
     """How many rows each sentence has, which stand together."""
-
-    @property
-    def length(self) -> int:
-        """Tokens read so far."""
-        return self.said[0].keys.shape[-2]
+    length: int = 0
+    """Tokens read so far."""
 
     @property
     def seen(self) -> tuple[Memory, ...]:
@@ -45,7 +43,7 @@ class TransformerState:
         source = self.source
         if sentences.tolist() != list(range(source[0].keys.shape[0])):
             source = tuple(memory.pick(sentences) for memory in source)
-        return TransformerState(source, tuple(memory.pick(rows) for memory in self.said), width)
+        return TransformerState(source, tuple(said.pick(rows) for said in self.said), width, self.length)
 
 
 class TransformerWriter(Writer[Memory, TransformerState]):
@@ -58,24 +56,25 @@ class TransformerWriter(Writer[Memory, TransformerState]):
     def start(self, memory: Memory) -> TransformerState:
         """Project what the encoder has read for every layer, once; nothing has been said."""
         source = tuple(layer.cross_attention.memory(memory.keys, memory.mask) for layer in self._decoder)
-        return TransformerState(source, tuple(_nothing_like(keys) for keys in source))
+        nothing = (layer.nothing_said(keys) for layer, keys in zip(self._decoder, source, strict=True))
+        return TransformerState(source, tuple(nothing))
 
     def advance(self, last: RowTokens, state: TransformerState) -> tuple[RowStates, TransformerState]:
-        """Read one token a row; only its own keys and values are new."""
+        """Read one token a row; only what it adds to the past is computed."""
         states = self.embed(self.target_embedding, last[:, None], start=state.length)
         said = []
         for layer, source, past in zip(self._decoder, state.seen, state.said, strict=True):
             states, now = layer(states, source, past)
             said.append(now)
-        return self.decoder_norm(states)[:, 0], replace(state, said=tuple(said))
+        return self.decoder_norm(states)[:, 0], replace(state, said=tuple(said), length=state.length + 1)
 
     def embed(self, embedding: nn.Embedding, ids: Int[Tensor, "batch positions"], start: int = 0) -> States:
         embedded: Tensor = self.dropout(self.positions(scaled(embedding, ids), start))
         return embedded
 
     @property
-    def _decoder(self) -> Iterable[DecoderLayer]:
-        return cast(Iterable[DecoderLayer], self.decoder)
+    def _decoder(self) -> Iterable[DecoderLayer[Any]]:
+        return cast(Iterable[DecoderLayer[Any]], self.decoder)
 
 
 class Transformer(EncoderDecoder[Memory, TransformerState], TransformerWriter):
@@ -93,13 +92,15 @@ class Transformer(EncoderDecoder[Memory, TransformerState], TransformerWriter):
             attention_dropout=settings.attention_dropout,
             activation_dropout=settings.activation_dropout,
             norm_first=settings.norm == "pre",
+            norm_epsilon=settings.norm_epsilon,
         )
-        self.positions = Positions(settings.d_model)
+        layer = AttentionDecoderLayer if settings.decoder == "attention" else SSRUDecoderLayer
+        self.positions = Positions(settings.d_model, settings.positions)
         self.encoder = nn.ModuleList(EncoderLayer(shape) for _ in range(settings.layers))
-        self.decoder = nn.ModuleList(DecoderLayer(shape) for _ in range(settings.num_decoder_layers))
+        self.decoder = nn.ModuleList(layer(shape) for _ in range(settings.num_decoder_layers))
         # With pre-norm the last residual leaves un-normalised states; with post-norm they are normalised already.
-        self.encoder_norm = nn.LayerNorm(settings.d_model) if shape.norm_first else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(settings.d_model) if shape.norm_first else nn.Identity()
+        self.encoder_norm = shape.norm() if shape.norm_first else nn.Identity()
+        self.decoder_norm = shape.norm() if shape.norm_first else nn.Identity()
 
     def encode(self, sources: Sources) -> Memory:
         """Read the source once: its states serve as keys and values of all that follows."""
@@ -116,11 +117,6 @@ class Transformer(EncoderDecoder[Memory, TransformerState], TransformerWriter):
             states = layer.learn(states, memory.keys, memory.mask)
         hidden: Tensor = self.decoder_norm(states)
         return hidden
-
-
-def _nothing_like(memory: Memory) -> Memory:
-    """A memory of the same make, without a single key."""
-    return Memory(memory.keys[..., :0, :], memory.values[..., :0, :])
 
 
 def _together(sentences: RowTokens) -> tuple[Int[Tensor, " sentences"], int]:

@@ -4,7 +4,7 @@ give the same numbers.
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -18,6 +18,14 @@ from saccade.nn.masks import causal_mask
 from saccade.nn.normalise import Normalise, masked_softmax
 from saccade.nn.scores import InnerProduct, Score
 from saccade.nn.windows import Windows
+
+
+@runtime_checkable  # so that the shape checks of the tests can look at it
+class Picks(Protocol):
+    """What decoding carries from step to step."""
+
+    def pick(self, rows: Tensor) -> Any:
+        """That of these rows, in this order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from torch import Tensor, nn
 from saccade.nn.axes import States
 from saccade.nn.dropout import Dropout
 
+NORM_EPSILON = 1e-5  # added to the variance that a layer norm divides by; torch's own default
+
 
 def init_xavier(*layers: nn.Linear) -> None:
     """Draw their weights (Glorot & Bengio 2010), and set their biases to zero."""
@@ -37,9 +39,9 @@ class Residual(nn.Module):
     Post-norm (the paper): norm(x + sublayer(x)). Pre-norm: x + sublayer(norm(x)).
     """
 
-    def __init__(self, d_model: int, dropout: float, *, norm_first: bool) -> None:
+    def __init__(self, d_model: int, dropout: float, *, norm_first: bool, epsilon: float = NORM_EPSILON) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(d_model)
+        self.norm = nn.LayerNorm(d_model, epsilon)
         self.dropout = Dropout(dropout)
         self.norm_first = norm_first
 

@@ -62,6 +62,13 @@ class SearchSettings(Checked):
     """No token and no group of tokens comes more often than this one right after the other, which breaks the loops that
     a weak model falls into: 3 lets "very very very" pass, and no fourth. 0 is off."""
 
+    unknown: bool = True
+    """Whether a translation may have `<unk>`, which is shown as ⁇."""
+
+    shortlist: bool = True
+    """Where the model directory has a shortlist: every translation is written in the tokens that it lists for its
+    source, which is faster, and log-probabilities are among these. It does not concern ensembles."""
+
     groups: Annotated[int, Interval(ge=1, le=1000)] | None = None
     """With `method = "diverse"`: into how many groups the beam is divided; as many as it is wide when absent."""
 

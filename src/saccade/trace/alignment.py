@@ -7,6 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from saccade.errors import SaccadeError
+from saccade.fields import NotNegative
 from saccade.trace.trace import AttentionTrace, Matrix, Span, proportions
 
 Link = tuple[int, int]
@@ -83,7 +84,7 @@ def _grown(found: set[Link], allowed: set[Link]) -> set[Link]:
 class HeadSelection:
     """Which of a model's weights are read as its alignment, and how."""
 
-    heads: tuple[tuple[int, int], ...] | None = None
+    heads: tuple[tuple[NotNegative, NotNegative], ...] | None = None
     """Pairs (layer, head), counted from 0, whose weights are averaged; all of them when None."""
     rows: Rows = "predicts"
     balanced: bool = False

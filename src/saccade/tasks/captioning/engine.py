@@ -18,7 +18,7 @@ from saccade.search.search import search
 from saccade.search.settings import SearchSettings
 from saccade.tasks.captioning.batch import Images, collate_captions
 from saccade.tasks.captioning.model import AnyCaptioner, Captioner
-from saccade.text.tokenizer import BOS, EOS, PAD
+from saccade.text.tokenizer import BOS, EOS, PAD, UNK
 from saccade.trace.trace import AttentionTrace, Layer, Picture, Tokens
 
 BATCH = 64
@@ -44,7 +44,7 @@ class CaptionEngine:
                     limits=torch.full((len(part),), settings.limit(0), device=part.device),
                     bos=BOS,
                     eos=EOS,
-                    banned=(PAD, BOS),
+                    banned=(PAD, BOS) if settings.unknown else (PAD, BOS, UNK),
                 )
                 found += search(problem, settings)
             advanced(len(part))

@@ -19,7 +19,7 @@ from saccade.nn.images import Blind, Features, GivesGrid, ResidualEncoder
 from saccade.nn.positions import Positions
 from saccade.nn.recurrent import Reader, RecurrentShape
 from saccade.nn.scores import Additive
-from saccade.nn.transformer import DecoderLayer, LayerShape
+from saccade.nn.transformer import AttentionDecoderLayer, LayerShape
 from saccade.protocol import Learned
 from saccade.tasks.captioning.batch import CaptionBatch, Images
 from saccade.tasks.captioning.settings import CaptionerSettings
@@ -113,7 +113,7 @@ class TransformerCaptioner(Captioner[TransformerState], TransformerWriter):
             norm_first=True,
         )
         self.positions = Positions(settings.d_model)
-        self.decoder = nn.ModuleList(DecoderLayer(shape, source="image") for _ in range(settings.layers))
+        self.decoder = nn.ModuleList(AttentionDecoderLayer(shape, source="image") for _ in range(settings.layers))
         self.decoder_norm = nn.LayerNorm(settings.d_model)
 
     def learn(self, batch: CaptionBatch) -> Learned:
