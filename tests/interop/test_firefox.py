@@ -180,7 +180,7 @@ def test_its_own_head_aligns(english: Translator):
 def test_translating_with_beams_prefixes_and_streams(english: Translator):
     best = english.translate(LINES[0], beam=4, n_best=3)
     assert len(best.alternatives) == 2
-    assert best.score >= english.translate(LINES[0]).score
+    assert best.score >= english.translate(LINES[0]).score - 1e-6
     begun = english.translate(LINES[0], wording=saccade.Wording(prefix="Na terça-feira,"))
     assert begun.text.startswith("Na terça-feira,")
     required = english.translate(LINES[0], beam=4, wording=saccade.Wording(required=("Zwiebelturm",)))
