@@ -41,8 +41,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--peers", type=Path)
     options = parser.parse_args()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     given, lines = find_model(options.pair), list(open_text(options.source))[: options.sentences]
     with tempfile.TemporaryDirectory() as folder:
         directory = saccade.import_model(given, Path(folder) / "model", origin="firefox")
@@ -129,4 +127,6 @@ def same(ours: Sequence[str], theirs: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     main()

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from saccade.errors import ModelError
 from saccade.search.shortlist import Shortlist
 from saccade.text.formats.opening import DAMAGES, decompressed
+from saccade.text.languages import is_known
 
 LARGEST, LARGEST_SHORTLIST = 1 << 30, 1 << 26  # bytes, decompressed; the largest published ones have 60 and 10 million
+LARGEST_METADATA = 1 << 20
 MOST_ITEMS, LONGEST_NAME, MOST_AXES = 10_000, 256, 4
 FLOAT32, INT8, INTGEMM8, INTGEMM16 = 0x404, 0x101, 0x4101, 0x4102
 CONFIG = "special:model.yml"
@@ -54,9 +56,9 @@ class FirefoxFiles:
     @property
     def languages(self) -> tuple[str, str]:
         """As metadata.json has them, or the names of files: `model.enpt.intgemm.alphas.bin`."""
-        known = tuple(self.metadata.get(f"{side}Language") for side in ("source", "target"))
-        if all(isinstance(language, str) and language for language in known):
-            return known  # type: ignore[return-value]
+        source, target = (self.metadata.get(f"{side}Language") for side in ("source", "target"))
+        if isinstance(source, str) and isinstance(target, str) and is_known(source) and is_known(target):
+            return source, target
         pair = re.match(r"model\.([a-z]{2})([a-z]{2})\.", self.model.name)
         return (pair[1], pair[2]) if pair else ("und", "und")
 
@@ -140,7 +142,7 @@ def _metadata(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        found = json.loads(read_bytes(path))
+        found = json.loads(read_bytes(path, LARGEST_METADATA))
     except ValueError as error:
         _refuse(path, "JSON", f"it cannot be read as such ({error})")
     if not isinstance(found, dict):
