@@ -39,7 +39,7 @@ Found = list[list[Hypothesis]]
 CROSS: Kind = "cross"
 
 BATCH_TOKENS, BATCH_ROWS = 8192, 512  # read by all prefixes of a beam together; and so many prefixes, at most
-BATCH_SENTENCES = 64  # with a shortlist: what one sentence may write is computed for all
+BATCH_SENTENCES = 48  # with a shortlist: each has its own part of the output layer, about a megabyte
 SCORE_TOKENS = 2048  # fewer, as the logits of all positions are there at once
 TRACE_TOKENS = 512  # fewer, as the weights of all layers and heads are kept
 

@@ -1,8 +1,8 @@
 """A model that writes candidates only, so that a step computes a small part of the vocabulary.
 
 Every sentence has candidates of its own. To a search, the id of a token is its place among them: all that a search
-compares are tokens of one sentence. What other sentences of the batch may write is computed in the same product, and
-not looked at.
+compares are tokens of one sentence. The rows of the output layer that belong to them lie side by side, sentence after
+sentence.
 """
 
 from collections.abc import Generator, Sequence
@@ -11,10 +11,9 @@ from typing import Any, Generic
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import linear
 
 from saccade.models.encoder_decoder import Encoded, State, Writer
 from saccade.nn.axes import RowTokens
@@ -23,16 +22,32 @@ from saccade.search.constraints import Constraints, Phrase
 from saccade.search.hypothesis import Hypothesis
 from saccade.search.problem import SearchProblem
 
-MULTIPLE = 512
-"""Tokens that are computed are a multiple of this: for every new number of them, oneDNN makes a new kernel."""
+LEFT = 0.75
+"""Sentences that are done stay until this share is left: copying the others costs as much as a few steps of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The part of the output layer that each sentence needs."""
+
+    tokens: Int[Tensor, "batch candidates"]
+    weight: Float[Tensor, "batch candidates d_model"]
+    bias: Float[Tensor, "batch candidates"]
+    """-inf behind the last candidate of a sentence."""
+
+    def pick(self, sentences: Int[Tensor, " picked"]) -> "Outputs":
+        """That of these sentences, in this order."""
+        return Outputs(*(part.index_select(0, sentences) for part in (self.tokens, self.weight, self.bias)))
 
 
 @dataclass(frozen=True, slots=True)
 class ShortlistedState(Generic[State]):
-    """The model's own state, with the sentence that each of its rows belongs to."""
+    """The model's own state, with where each of its rows belongs."""
 
     inner: State
-    sentences: RowTokens
+    outputs: Outputs
+    sentences: RowTokens  # the one of `outputs` that each row belongs to
+    numbers: RowTokens  # its number among the rows of that sentence
 
 
 class Shortlisted(Generic[Encoded, State]):
@@ -41,30 +56,38 @@ class Shortlisted(Generic[Encoded, State]):
     def __init__(self, model: Writer[Encoded, State], candidates: Sequence[NDArray[np.int32]]) -> None:
         """`candidates` are the ids of each sentence, ascending; all of them begin with the same specials."""
         self._model, self._candidates = model, candidates
-        device, bias = model.output_weight.device, model.output_bias
-        is_any = np.zeros(len(model.output_weight), np.bool_)
-        is_any[np.concatenate(candidates)] = True
-        tokens, places = np.flatnonzero(is_any), is_any.cumsum() - 1
-        every = torch.from_numpy(np.pad(tokens, (0, MULTIPLE - len(tokens) % MULTIPLE))).to(device)
-        self._weight = model.output_weight.index_select(0, every)
-        self._bias = self._weight.new_zeros(len(every)) if bias is None else bias.index_select(0, every)
-        self._bias[len(tokens) :] = -torch.inf
-        self._tokens = _padded(candidates, 0).to(device)
-        # Where the logits of a sentence's candidates stand among those of all; those behind the last of them are -inf.
-        self._places = _padded([places[own] for own in candidates], len(tokens)).to(device)
 
     def start(self, memory: Encoded) -> ShortlistedState[State]:
-        return ShortlistedState(self._model.start(memory), torch.arange(len(self._tokens), device=self._tokens.device))
+        sentences = torch.arange(len(self._candidates), device=self._model.output_weight.device)
+        return ShortlistedState(self._model.start(memory), self._outputs(), sentences, torch.zeros_like(sentences))
 
     def step(self, last: RowTokens, state: ShortlistedState[State]) -> tuple[LogProbs, ShortlistedState[State]]:
         """What may follow, among the candidates of each row's sentence."""
-        of = state.sentences
-        hidden, inner = self._model.advance(self._tokens[of, last], state.inner)
-        logits = linear(hidden, self._weight, self._bias).gather(1, self._places[of])
-        return logits.log_softmax(dim=-1), ShortlistedState(inner, of)
+        outputs, place = state.outputs, (state.sentences, state.numbers)
+        hidden, inner = self._model.advance(outputs.tokens[state.sentences, last], state.inner)
+        asked = hidden.new_zeros(len(outputs.tokens), int(state.numbers.max()) + 1, hidden.shape[-1])
+        asked[place] = hidden
+        # Whᵀ, as MKL takes twice as long for hWᵀ with a few rows.
+        logits = torch.baddbmm(outputs.bias[:, :, None], outputs.weight, asked.mT).mT[place]
+        return logits.log_softmax(dim=-1), replace(state, inner=inner)
 
     def pick(self, state: ShortlistedState[State], rows: Int[Tensor, " picked"]) -> ShortlistedState[State]:
-        return ShortlistedState(self._model.pick(state.inner, rows), state.sentences[rows])
+        outputs, sentences = state.outputs, state.sentences[rows]
+        left, places = torch.unique(sentences, return_inverse=True)
+        if len(left) <= LEFT * len(outputs.tokens):
+            outputs, sentences = outputs.pick(left), places
+        return ShortlistedState(self._model.pick(state.inner, rows), outputs, sentences, _numbered(sentences))
+
+    def _outputs(self) -> Outputs:
+        model, lengths = self._model, torch.tensor([len(own) for own in self._candidates])
+        padded = np.zeros((len(lengths), int(lengths.max())), np.int64)
+        for row, own in zip(padded, self._candidates, strict=True):
+            row[: len(own)] = own
+        tokens = torch.from_numpy(padded).to(model.output_weight.device)
+        weight = model.output_weight.index_select(0, tokens.flatten()).view(*tokens.shape, -1)
+        bias = weight.new_zeros(tokens.shape) if model.output_bias is None else model.output_bias[tokens]
+        beyond = torch.arange(tokens.shape[1]) >= lengths[:, None]
+        return Outputs(tokens, weight, bias.masked_fill(beyond.to(tokens.device), -torch.inf))
 
     def narrow(self, problem: SearchProblem[Any, Any]) -> SearchProblem[Any, Any]:
         """The problem of a search among candidates."""
@@ -104,8 +127,9 @@ class Shortlisted(Generic[Encoded, State]):
         )
 
 
-def _padded(rows: Sequence[NDArray[Any]], value: int) -> Int[Tensor, "batch candidates"]:
-    padded = np.full((len(rows), max(map(len, rows))), value, np.int64)
-    for row, own in zip(padded, rows, strict=True):
-        row[: len(own)] = own
-    return torch.from_numpy(padded)
+def _numbered(sentences: RowTokens) -> RowTokens:
+    """The number of each row among those of its sentence."""
+    order = sentences.argsort(stable=True)
+    ordered, numbers = sentences[order], torch.empty_like(sentences)
+    numbers[order] = torch.arange(len(order), device=order.device) - torch.searchsorted(ordered, ordered)
+    return numbers
