@@ -151,6 +151,7 @@ def test_text_that_cannot_be_used(
 )
 def test_languages(saccade: Run, files: Path, monkeypatch: pytest.MonkeyPatch, model: str, words: Any, message: str):
     monkeypatch.chdir(files)
+    shutil.rmtree("tuned", ignore_errors=True)
     assert said(saccade("tune", model, *words, "-o", "tuned")) == message
     assert not Path("tuned").exists()
 
