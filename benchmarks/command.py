@@ -17,8 +17,12 @@ from benchmarks.training.tables import Table, training_figures
 from benchmarks.training.work import SIZES, TrainingWork
 from saccade.errors import DataError, OutputExists, SaccadeError
 
-note: Report = partial(print, file=sys.stderr, flush=True)
 show: Report = partial(print, flush=True)
+
+
+def note(text: str) -> None:
+    """Tell a person, on whatever is the standard error now."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def make_parser(description: str | None, *, windows: int) -> argparse.ArgumentParser:

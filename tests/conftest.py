@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -41,6 +42,8 @@ CHROMIUM = (
 def pytest_configure(config: pytest.Config) -> None:
     """Let pytest-randomly change the order only: random numbers stay, so that a test that fails once fails again."""
     config.option.randomly_reset_seed = False
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in the background of a shell, and then in every child
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

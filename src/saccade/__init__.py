@@ -19,8 +19,9 @@ from saccade.search.settings import SearchSettings
 if TYPE_CHECKING:
     from saccade.aligner import Alignment, SentencePairs, align
     from saccade.cleaner import ScoreFilter, clean
+    from saccade.evaluation.reporter import EvaluationReporter
     from saccade.evaluation.risk import MinimumRisk
-    from saccade.evaluator import Evaluation, EvaluationReporter, evaluate
+    from saccade.evaluator import Evaluation, evaluate
     from saccade.interop.hub_cache import DownloadReporter
     from saccade.library import describe_model, export_model, get_model, import_model, open_model
     from saccade.line_translation import LineOptions, LineReporter, LineTranslation, translate_file
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from saccade.training.reporter import Reporter
     from saccade.translation import Translation, Translations
     from saccade.translator import Translator, load
+    from saccade.tuner import TuningResult, tune
+    from saccade.tuning.reporter import TuningReporter
 
 __version__ = "0.1.0"
 
@@ -69,6 +72,8 @@ __all__ = [
     "Translation",
     "Translations",
     "Translator",
+    "TuningReporter",
+    "TuningResult",
     "Wording",
     "__version__",
     "align",
@@ -85,6 +90,7 @@ __all__ = [
     "prepare",
     "train",
     "translate_file",
+    "tune",
 ]
 
 
@@ -92,7 +98,8 @@ _MODULES = {
     "aligner": "Alignment SentencePairs align",
     "cleaner": "ScoreFilter clean",
     "evaluation.risk": "MinimumRisk",
-    "evaluator": "Evaluation EvaluationReporter evaluate",
+    "evaluation.reporter": "EvaluationReporter",
+    "evaluator": "Evaluation evaluate",
     "interop.hub_cache": "DownloadReporter",
     "library": "describe_model export_model get_model import_model open_model",
     "line_translation": "LineOptions LineReporter LineTranslation translate_file",
@@ -107,6 +114,8 @@ _MODULES = {
     "training.reporter": "Reporter",
     "translation": "Translation Translations",
     "translator": "Translator load",
+    "tuner": "TuningResult tune",
+    "tuning.reporter": "TuningReporter",
 }
 _LAZY = {name: f"saccade.{module}" for module, names in _MODULES.items() for name in names.split()}
 

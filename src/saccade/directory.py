@@ -1,7 +1,7 @@
 """A model directory, the one artefact that moves: settings, parameters, what else the task needs, and a card. No torch.
 
 settings.toml       what the model is and what it has learned
-model.safetensors   its parameters
+model.safetensors   its parameters; or adapter.safetensors, what LoRA changed of those of another model
 tokenizer.spm       of a model of text, or source.spm and target.spm; with the pieces by id in .pieces.json if imported
 shortlist.safetensors   of some models: which target tokens may translate which source tokens
 card.md             data, scores and intended use, for people
@@ -20,9 +20,18 @@ from safetensors.numpy import save_file
 from saccade import __version__, settings
 from saccade.errors import ModelError
 from saccade.fields import NotNegative
-from saccade.files import MANIFEST, FileRecord, draft_directory, find_changes, read_manifest, sha256_of, write_manifest
+from saccade.files import (
+    MANIFEST,
+    FileRecord,
+    draft_directory,
+    find_changes,
+    read_manifest,
+    sha256_of,
+    write_atomically,
+    write_manifest,
+)
 from saccade.models.settings import TransformerSettings
-from saccade.parameters import count_parameters, read_parameters
+from saccade.parameters import count_parameters, merge_factors, read_parameters
 from saccade.search.settings import SearchSettings
 from saccade.search.shortlist import Shortlist
 from saccade.tasks.build import AnyModelSettings, AnyTaskSettings
@@ -34,7 +43,20 @@ from saccade.trace.alignment import HeadSelection
 
 FORMAT = 2
 SETTINGS, PARAMETERS, CARD, SHORTLIST = "settings.toml", "model.safetensors", "card.md", "shortlist.safetensors"
+ADAPTER = "adapter.safetensors"
 Parameters = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Base:
+    """The model whose parameters an adapter changes."""
+
+    path: Path
+    """Its model directory."""
+    sha256: str
+    """Its checksum; with any other model, the adapter would make no sense."""
+    scale: float
+    """Factor of the change."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +79,8 @@ class Description:
     """How it searches unless told otherwise."""
     alignment: HeadSelection | None = None
     """The heads that align words, where they are known; the mean of all is taken otherwise."""
+    base: Base | None = None
+    """Where only what LoRA changed is stored: the model that it is merged with at load."""
 
     @property
     def source_language(self) -> str:
@@ -154,9 +178,23 @@ class ModelDirectory:
             return self
         return replace(self, description=replace(self.description, directions=directions), own_tokenizers=tokenizers)
 
+    def card(self) -> str:
+        """What people should know of the model; empty if it says nothing."""
+        path = self.path / CARD
+        return path.read_text("utf-8", "replace") if path.is_file() else ""
+
+    def quoted_card(self) -> str:
+        """The card, marked as a quotation for that of another model."""
+        return "".join(f"> {line}\n" for line in (self.card() or "It has no card.").splitlines())
+
+    @property
+    def stored(self) -> Path:
+        """The file of all parameters, or of an adapter."""
+        return self.path / (PARAMETERS if self.description.base is None else ADAPTER)
+
     def parameters(self) -> dict[str, NDArray[Any]]:
         """All parameters by name."""
-        return read_parameters(self.path / PARAMETERS)
+        return self.merged(read_parameters(self.stored))
 
     @property
     def has_shortlist(self) -> bool:
@@ -170,24 +208,52 @@ class ModelDirectory:
         return Shortlist.load(self.path / SHORTLIST, len(self.tokenizers.source), len(self.tokenizers.target))
 
     def copy(self, output: Path, dtype: str) -> None:
-        """Write the same model to another directory, which must not exist, with numbers of another type."""
+        """Write the same model, whole, to another directory, which must not exist, with numbers of another type."""
         check_new(output, "written", "directory")
         parameters = {name: values.astype(dtype) for name, values in self.parameters().items()}
-        card = self.path / CARD
-        text = card.read_text("utf-8", "replace") if card.is_file() else ""
-        save(output, self.description, self.own_tokenizers, parameters, text, self.shortlist())
+        description = replace(self.description, base=None)
+        save(output, description, self.own_tokenizers, parameters, self.card(), self.shortlist())
 
-    def checksum(self) -> str:
-        """Tells this model from any other: sha256 of parameters, make and tokenizers."""
-        parts = [sha256_of(self.path / PARAMETERS), repr(self.description.model), *self.tokenizers.checksums]
+    def merged(self, stored: Parameters) -> dict[str, NDArray[Any]]:
+        """All parameters, from those of the stored file."""
+        base = self._open_base()
+        if base is None or self.description.base is None:
+            return dict(stored)
+        return merge_factors(base.parameters(), stored, self.description.base.scale, origin=str(self.stored))
+
+    def checksum(self, stored: str | None = None) -> str:
+        """Tells this model from any other: sha256 of parameters, make and tokenizers; that of `stored` if known."""
+        parts = [stored or sha256_of(self.stored), repr(self.description.model), *self.tokenizers.checksums]
         if shortlist := _manifest(self.path).get(SHORTLIST):
             parts.append(shortlist.sha256)
+        if base := self.description.base:
+            parts += [base.sha256, repr(base.scale)]
         return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
     @property
     def num_parameters(self) -> int:
         """How many numbers the model learned."""
-        return count_parameters(self.path / PARAMETERS)
+        base = self._open_base()
+        return count_parameters(self.stored) if base is None else base.num_parameters
+
+    def _open_base(self) -> "ModelDirectory | None":
+        """The model that an adapter changes; None where all parameters are stored."""
+        pinned = self.description.base
+        if pinned is None:
+            return None
+        try:
+            base = ModelDirectory.open(pinned.path)
+        except ModelError as error:
+            raise ModelError(
+                f"{self.path} stores what was changed of the model in {pinned.path}, which must be there, but: {error} "
+                f"Put it back, or change base.path in {self.path / SETTINGS}."
+            ) from error
+        if base.checksum() != pinned.sha256:
+            raise ModelError(
+                f"{self.path} stores what was changed of the model in {pinned.path}, but that is another model now: "
+                f"its checksum differs. Put the old one back, or change base.path in {self.path / SETTINGS}."
+            )
+        return base
 
 
 def save(
@@ -201,13 +267,19 @@ def save(
     """Write a model directory under a temporary name and put it in place whole, replacing one that was there."""
     with draft_directory(path) as draft:
         (draft / SETTINGS).write_text(settings.dump(description), encoding="utf-8")
-        save_file(dict(parameters), draft / PARAMETERS)
+        save_file(dict(parameters), draft / (PARAMETERS if description.base is None else ADAPTER))
         if tokenizers is not None:
             tokenizers.save(draft)
         if shortlist is not None:
             shortlist.save(draft / SHORTLIST)
         (draft / CARD).write_text(card, encoding="utf-8")
         write_manifest(draft)
+
+
+def write_card(path: Path, card: str) -> None:
+    """Replace the card of a model."""
+    write_atomically(path / CARD, card)
+    write_manifest(path)
 
 
 def _manifest(path: Path) -> dict[str, FileRecord]:
@@ -231,7 +303,8 @@ def _check_layout(path: Path) -> None:
         )
     if (path / "run" / "model" / SETTINGS).is_file():
         raise ModelError(f"{path} is not a model directory, but it holds a run. Did you mean {path / 'run'}?")
-    missing = [name for name in (SETTINGS, PARAMETERS) if not (path / name).is_file()]
+    stored = ADAPTER if (path / ADAPTER).is_file() else PARAMETERS
+    missing = [name for name in (SETTINGS, stored) if not (path / name).is_file()]
     if missing and (path / "recipe.toml").is_file() and (path / "checkpoints").is_dir():
         first = settings.read(path / "recipe.toml").get("training", {}).get("validate_every", 1000)
         raise ModelError(

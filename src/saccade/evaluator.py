@@ -13,6 +13,7 @@ from saccade.evaluation.buckets import frequencies
 from saccade.evaluation.comparison import Comparison, compare
 from saccade.evaluation.page.page import page
 from saccade.evaluation.report import Report, Submission, report, score_json
+from saccade.evaluation.reporter import EvaluationReporter
 from saccade.evaluation.significance import Test
 from saccade.locate import is_name
 from saccade.search.overrides import adjust_search
@@ -31,19 +32,6 @@ System = Translator | Lines
 """A model or its directory; or translations, as a file or as lines."""
 
 
-class EvaluationReporter:
-    """Watches an evaluation in silence; override what you want to hear of."""
-
-    def translating(self, system: str, total: int) -> None:
-        """A model begins to translate so many lines."""
-
-    def translated(self, count: int) -> None:
-        """So many more lines are done."""
-
-    def noted(self, remark: str) -> None:
-        """Something that a reader of the scores should know."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
     """The scores of one system or several, and all that a report is made of."""
@@ -54,10 +42,20 @@ class Evaluation:
     references: Sequence[Sequence[str]]
     sources: Sequence[str] | None
 
-    def report(self, training_text: str | Path | None = None) -> Report:
-        """Buckets, odd translations and every sentence; rare words are those of `training_text`, a file of lines."""
+    def report(self, training_text: str | Path | None = None, *, grouped: bool = True) -> Report:
+        """Buckets, odd translations and every sentence; rare words are those of `training_text`, a file of lines.
+
+        Unless it is `grouped`, without buckets, which take most of the time.
+        """
         counts = None if training_text is None else frequencies(open_text(Path(training_text)))
-        return report(self.comparison, self.submissions, self.references, sources=self.sources, frequencies=counts)
+        return report(
+            self.comparison,
+            self.submissions,
+            self.references,
+            sources=self.sources,
+            frequencies=counts,
+            grouped=grouped,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The whole report as plain values for `json.dumps`."""

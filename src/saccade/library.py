@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from saccade import settings
-from saccade.directory import CARD, PARAMETERS, ModelDirectory
+from saccade.directory import ModelDirectory
 from saccade.errors import ModelError, need_torch
 from saccade.files import sha256_of
 from saccade.interop import ctranslate2, firefox, hub, marian
@@ -62,10 +62,9 @@ def describe_model(path: str | Path) -> dict[str, Any]:
         facts["source_vocabulary"] = len(directory.tokenizers.source)
         facts["target_vocabulary"] = len(directory.tokenizers.target)
         facts["shares_vocabulary"] = directory.tokenizers.shares_vocabulary
-    facts["sha256"] = sha256_of(directory.path / PARAMETERS)
+    facts["sha256"] = sha256_of(directory.stored)
     facts |= settings.table(directory.description)
-    card = directory.path / CARD
-    return {**facts, "card": card.read_text("utf-8", "replace") if card.is_file() else ""}
+    return {**facts, "card": directory.card()}
 
 
 def export_model(path: str | Path, output: str | Path, *, to: ExportFormat, quantize: Quantization = "float32") -> Path:

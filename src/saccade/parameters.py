@@ -12,6 +12,7 @@ from safetensors.numpy import load
 from saccade.errors import ModelError
 
 Shapes = Mapping[str, tuple[int, ...]]
+Parameters = Mapping[str, NDArray[Any]]
 
 
 def read_parameters(path: Path) -> dict[str, NDArray[Any]]:
@@ -68,3 +69,18 @@ def check_parameters(expected: Shapes, given: Shapes, *, origin: str) -> None:
             f"The parameters of {origin} must fit its settings and vocabulary, but {'; '.join(sorted(problems)[:5])}"
             f"{more}. Its files do not belong together: copy the whole model directory again."
         )
+
+
+def merge_factors(start: Parameters, factors: Parameters, scale: float, *, origin: str) -> dict[str, NDArray[Any]]:
+    """Parameters with a change of low rank (LoRA): start + scale · B·A where there are factors NAME.A and NAME.B."""
+    merged = dict(start)
+    names = sorted({name.rpartition(".")[0] for name in factors})
+    expected: dict[str, tuple[int, ...]] = {}
+    for name in names:
+        rank = factors[f"{name}.A"].shape[0] if f"{name}.A" in factors else 0
+        d_output, d_input = start[name].shape if name in start and start[name].ndim == 2 else (0, 0)
+        expected |= {f"{name}.A": (rank, d_input), f"{name}.B": (d_output, rank)}
+    check_parameters(expected, {name: values.shape for name, values in factors.items()}, origin=origin)
+    for name in names:
+        merged[name] = start[name] + np.float32(scale) * (factors[f"{name}.B"] @ factors[f"{name}.A"])
+    return merged

@@ -186,7 +186,7 @@ def _rounded(number: float) -> int:
 
 
 def _languages(corpus: CorpusSettings, source: str | None, target: str | None) -> tuple[str, str]:
-    guesses = (None, None) if source and target else _guess(corpus)
+    guesses = (None, None) if source and target else guess_languages(corpus)
     codes = (source or guesses[0], target or guesses[1])
     options = ("source_language (--from)", "target_language (--to)")
     missing = [option for option, code in zip(options, codes, strict=True) if code is None]
@@ -199,7 +199,8 @@ def _languages(corpus: CorpusSettings, source: str | None, target: str | None) -
     return check_language(codes[0] or "", origin=options[0]), check_language(codes[1] or "", origin=options[1])
 
 
-def _guess(corpus: CorpusSettings) -> tuple[str | None, str | None]:
+def guess_languages(corpus: CorpusSettings) -> tuple[str | None, str | None]:
+    """Source and target language as the names of the files tell."""
     if corpus.source is not None and corpus.target is not None:
         return _language_in(corpus.source.name), _language_in(corpus.target.name)
     name = corpus.paths[0].name.lower()

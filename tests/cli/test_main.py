@@ -20,6 +20,7 @@ VERBS = [
     "clean",
     "prepare",
     "train",
+    "tune",
     "translate",
     "evaluate",
     "score",

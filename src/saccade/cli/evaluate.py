@@ -15,12 +15,13 @@ from saccade.cli.console import bar, note, print_result
 from saccade.cli.download import locate
 from saccade.cli.options import Beam, ComputeChoice, EngineChoice, option
 from saccade.errors import DataError, SaccadeError
+from saccade.evaluation.reporter import EvaluationReporter
 from saccade.evaluation.significance import SURE, Test
 from saccade.text.formats.opening import check_new
 
 if TYPE_CHECKING:
     from saccade.evaluation.scores import CorpusScore
-    from saccade.evaluator import Evaluation, EvaluationReporter, System
+    from saccade.evaluator import Evaluation, System
 
 METRICS = ("BLEU", "chrF2", "TER")
 
@@ -176,10 +177,8 @@ def _limits(words: Sequence[str]) -> dict[str, float]:
 
 
 @contextmanager
-def _progress() -> "Iterator[EvaluationReporter]":
+def _progress() -> Iterator[EvaluationReporter]:
     """A bar while models translate; remarks are printed beside it."""
-    from saccade.evaluator import EvaluationReporter
-
     with bar("lines") as progress:
 
         class Shown(EvaluationReporter):

@@ -24,6 +24,7 @@ from saccade.cli import (
     score,
     train,
     translate,
+    tune,
     view,
 )
 from saccade.cli.console import note, stderr
@@ -108,6 +109,7 @@ for module in (
     clean,
     prepare,
     train,
+    tune,
     translate,
     evaluate,
     score,

@@ -25,9 +25,14 @@ SECONDS_OF_RATES = 30.0
 class Display(PreparationDisplay):
     """Reports a training to a person."""
 
-    def __init__(self, settings: "TrainingSettings", clock: Callable[[], float] = time.monotonic) -> None:
+    settings: "TrainingSettings"
+
+    def __init__(self, settings: "TrainingSettings | None" = None, clock: Callable[[], float] = time.monotonic) -> None:
+        """The settings must be there when training starts."""
         super().__init__()
-        self.settings, self.clock = settings, clock
+        if settings is not None:
+            self.settings = settings
+        self.clock = clock
         self.bar = Bar("", disable=not stderr.is_terminal)
         self.task: TaskID | None = None
         self.rates: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from collections.abc import Collection, Generator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from saccade.directory import PARAMETERS, ModelDirectory
+from saccade.directory import ModelDirectory
 from saccade.engines.engine import Advanced, Compute, Constrained, Engine, EngineName, Ids, Sentences, Traced, quiet
 from saccade.errors import ModelError, need_torch
 from saccade.models.settings import TransformerSettings
@@ -71,7 +71,7 @@ class Automatic(Engine):
     def __init__(self, directory: ModelDirectory, compute: Compute = "float32") -> None:
         self._directory = directory
         self._compute: Compute = compute
-        with open_parameters(directory.path / PARAMETERS):  # a file cut short is refused now
+        with open_parameters(directory.stored):  # a file cut short is refused now
             pass
 
     def translate(

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from saccade.directory import PARAMETERS, ModelDirectory
+from saccade.directory import ModelDirectory
 from saccade.engines.engine import Compute
 from saccade.files import draft_directory, remove_abandoned_drafts, sha256_of, user_cache
 from saccade.interop.ctranslate2 import convert
@@ -19,7 +19,7 @@ VERSION = 1  # of what `convert` writes; raise it to convert everything again
 
 def find_or_build(directory: ModelDirectory, compute: Compute) -> Path | Mapping[str, bytes]:
     """The directory that CTranslate2 opens, or its files if none can be written."""
-    name = _name(directory, compute, sha256_of(directory.path / PARAMETERS))
+    name = _name(directory, compute, sha256_of(directory.stored))
     beside, cached = directory.path / "ct2" / name, user_cache() / "ct2" / name
     for path in (beside, cached):
         if path.is_dir():
@@ -40,15 +40,15 @@ def find_or_build(directory: ModelDirectory, compute: Compute) -> Path | Mapping
 
 def _convert(directory: ModelDirectory, compute: Compute) -> tuple[str, Mapping[str, bytes]]:
     """Named for the very bytes it was made from: a training may put a new model in place at any moment."""
-    path = directory.path / PARAMETERS
-    content = path.read_bytes()
+    content = directory.stored.read_bytes()
     name = _name(directory, compute, hashlib.sha256(content).hexdigest())
-    return name, convert(directory, parse_parameters(content, path=path), quantize=compute)
+    parameters = directory.merged(parse_parameters(content, path=directory.stored))
+    return name, convert(directory, parameters, quantize=compute)
 
 
-def _name(directory: ModelDirectory, compute: Compute, checksum: str) -> str:
-    parts = (str(VERSION), checksum, repr(directory.description.model), *directory.tokenizers.checksums)
-    return f"{compute}-{hashlib.sha256(' '.join(parts).encode()).hexdigest()[:16]}"
+def _name(directory: ModelDirectory, compute: Compute, stored: str) -> str:
+    made_from = f"{VERSION} {directory.checksum(stored)}"
+    return f"{compute}-{hashlib.sha256(made_from.encode()).hexdigest()[:16]}"
 
 
 def _tidy(path: Path, compute: Compute) -> None:

@@ -85,8 +85,12 @@ def report(
     *,
     sources: Sequence[str] | None = None,
     frequencies: Mapping[str, int] | None = None,
+    grouped: bool = True,
 ) -> Report:
-    """Look closer at systems that were compared; `frequencies` are those of the words in a training text."""
+    """Look closer at systems that were compared; `frequencies` are those of the words in a training text.
+
+    Unless it is `grouped`, sentences are not put into buckets, which takes most of the time.
+    """
     systems = []
     for name, handed_in in submissions.items():
         counts = comparison.counts[name]
@@ -95,22 +99,32 @@ def report(
         )
         found = oddities(sentences, counts), tuple(sentences)
         systems.append(System(name, comparison.scores[name], *found, handed_in.facts, handed_in.remark))
-    looked_at, texts = ("reference", references[0]) if sources is None else ("source", sources)
-    counted_in = "reference" if frequencies is None else "training"
-    by_frequency = buckets.by_frequency(
-        references[0], buckets.frequencies(references[0]) if frequencies is None else frequencies
-    )
     return Report(
         comparison.language,
         comparison.samples,
         tuple(systems),
         tuple(tuple(lines) for lines in references),
         None if sources is None else tuple(sources),
-        (
-            buckets.scored("length", looked_at, buckets.by_length(texts), comparison),
-            buckets.scored("frequency", counted_in, by_frequency, comparison),
-            buckets.scored("kind", looked_at, buckets.by_kind(texts), comparison),
-        ),
+        _groupings(comparison, references[0], sources, frequencies) if grouped else (),
+    )
+
+
+def _groupings(
+    comparison: Comparison,
+    reference: Sequence[str],
+    sources: Sequence[str] | None,
+    frequencies: Mapping[str, int] | None,
+) -> tuple[Grouping, ...]:
+    """By the length of the sentences, by their rarest words, and by what they are."""
+    looked_at, texts = ("reference", reference) if sources is None else ("source", sources)
+    counted_in = "reference" if frequencies is None else "training"
+    by_frequency = buckets.by_frequency(
+        reference, buckets.frequencies(reference) if frequencies is None else frequencies
+    )
+    return (
+        buckets.scored("length", looked_at, buckets.by_length(texts), comparison),
+        buckets.scored("frequency", counted_in, by_frequency, comparison),
+        buckets.scored("kind", looked_at, buckets.by_kind(texts), comparison),
     )
 
 

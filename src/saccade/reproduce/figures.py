@@ -124,7 +124,7 @@ def plot_lines(figures: Figures, what: str, path: Path, *, largest: int | None =
             shade(axes, sizes, largest)
         draw_lines(axes, figures, figures, what, sizes)
         axes.set(**labels)
-        axes.set_xticks(sizes, list(map(str, sizes)))
+        axes.set_xticks(sizes, list(map(str, sizes)), fontsize=8)
         axes.minorticks_off()
         axes.legend(frameon=False, fontsize=8)
 

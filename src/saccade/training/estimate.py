@@ -14,7 +14,6 @@ from torch import Tensor
 from saccade.data.loader import Loaded
 from saccade.data.sampler import Position
 from saccade.nn.machine import release_freed_memory
-from saccade.training import checkpoint
 from saccade.training.loop import Training
 
 NUM_TYPICAL, NUM_LARGEST = 6, 4
@@ -49,7 +48,7 @@ def estimate(training: Training) -> TrainingEstimate:
     largest = heapq.nlargest(NUM_LARGEST * accumulate, chain(typical, sampled), key=_num_elements)
     training.trial(typical[:accumulate])  # warms up
     seconds = training.trial(typical[accumulate:])
-    snapshot = checkpoint.snapshot(training.model, training.optimizer, training.progress)  # as while one is written
+    snapshot = training.snapshot()  # as while one is written
     training.trial(largest)
     del snapshot
     began = time.perf_counter()

@@ -5,6 +5,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from saccade.training.adaptation import Whole
 from saccade.training.reinforce import Baseline
 
 Loss = Callable[[Any, Any], Tensor | tuple[Tensor, Tensor]]
@@ -14,9 +15,12 @@ Loss = Callable[[Any, Any], Tensor | tuple[Tensor, Tensor]]
 class Learner(nn.Module):
     """What is trained."""
 
-    def __init__(self, model: nn.Module, loss: Loss, baseline: Baseline | None = None) -> None:
+    def __init__(
+        self, model: nn.Module, loss: Loss, baseline: Baseline | None = None, adaptation: Whole | None = None
+    ) -> None:
         super().__init__()
         self.model, self.loss, self.baseline = model, loss, baseline
+        self.adaptation = adaptation or Whole(model)
 
     def forward(self, batch: Any) -> tuple[Tensor, Tensor]:
         """The loss to be differentiated, and the one to be reported."""

@@ -74,8 +74,14 @@ class Training(Updates):
         return (self.progress.seconds - before) / number
 
     def parameters(self) -> checkpoint.Arrays:
-        """All parameters as they are now, gathered from all processes if they are sharded."""
-        return sharding.gathered(self.model, self.processes) if self.is_sharded else parameters(self.model)
+        """What a model is saved with, as it is now, gathered from all processes if it is sharded."""
+        if self.is_sharded:
+            return sharding.gathered(self.model, self.processes)
+        return parameters(self.adaptation.stored)
+
+    def snapshot(self) -> checkpoint.Snapshot:
+        """A copy of what a checkpoint holds."""
+        return checkpoint.snapshot(self.adaptation.trained, self.optimizer, self.progress)
 
     def measure(self, values: checkpoint.Arrays) -> Validation:
         """Validate the model, which has these parameters."""
@@ -91,7 +97,9 @@ class Training(Updates):
                     f"The run in {self.run.path} learned from another corpus than the one prepared now: its files "
                     "have changed since. Restore them to resume it, or give the recipe another `run` directory."
                 )
-            (sharding.restore if self.is_sharded else Checkpoint.restore)(found, self.model, self.optimizer)
+            restore = sharding.restore if self.is_sharded else Checkpoint.restore
+            restore(found, self.adaptation.trained, self.optimizer)
+            self.adaptation.restored()
             self.progress = found.progress
         self.processes.any(False)  # nothing is written before all have read
         if self.processes.is_first:
@@ -137,13 +145,13 @@ class Training(Updates):
             )
 
     def _validate(self) -> None:
-        update = self.progress.update
-        values = self.parameters()
-        validation = self.measure(values)
-        before = self.progress.best
-        is_best = self._is_best(validation)
-        if is_best:
-            self._keep_as_best(validation, values, f"update {update:,}")
+        update, before = self.progress.update, self.progress.best
+        with self.adaptation.finished():
+            values = self.parameters()
+            validation = self.measure(values)
+            is_best = self._is_best(validation)
+            if is_best:
+                self._keep_as_best(validation, values, f"update {update:,}")
         worth = validation.worth(self.settings.best_by)
         stale = 0 if self.progress.best != before else self.progress.stale + 1
         self.progress = replace(self.progress, validated=update, worth=worth, stale=stale)
@@ -185,12 +193,12 @@ class Training(Updates):
         if self.metrics is not None:
             self.metrics.sync()
         if self.is_sharded:  # then the processes wait for each other
-            snapshot = checkpoint.snapshot(self.model, self.optimizer, self.progress)
+            snapshot = self.snapshot()
             written = sharding.write(self.run.checkpoints, snapshot, self.processes)
             if self.processes.is_first:
                 checkpoint.prune(self.run.checkpoints, written, self.settings)
         elif self.processes.is_first:
-            self.writer.start(checkpoint.snapshot(self.model, self.optimizer, self.progress))
+            self.writer.start(self.snapshot())
 
     def _finish(self) -> None:
         """A last validation, and the average of the last checkpoints, which is kept if it is better still."""
@@ -207,10 +215,12 @@ class Training(Updates):
         if len(last) < 2:
             return
         averaged = checkpoint.average(last)
-        validation = self._judge(self._with(averaged))
+        merged = self.adaptation.merge(averaged)
+        validation = self._judge(self._with(merged))
         is_best = self._is_best(validation)
         if is_best:
-            self._keep_as_best(validation, averaged, f"{len(last)} checkpoints, averaged")
+            stored = averaged if self.adaptation.stored is not self.model else merged
+            self._keep_as_best(validation, stored, f"{len(last)} checkpoints, averaged")
         self.reporter.averaged(validation, len(last), is_best)
 
     def _due(self, every: int) -> bool:

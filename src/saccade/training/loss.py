@@ -50,7 +50,8 @@ class _Chunked(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, output: Tensor, target: Tensor, smoothing: float) -> Tensor:
-        to_hidden, to_output = torch.empty_like(hidden), torch.zeros_like(output)
+        to_hidden = torch.empty_like(hidden)
+        to_output = torch.zeros_like(output) if ctx.needs_input_grad[1] else None
         share, mean = smoothing / len(output), output.mean(dim=0)
         bits = hidden.new_zeros((), dtype=torch.float64)
         for start in range(0, len(hidden), CHUNK):
@@ -63,15 +64,17 @@ class _Chunked(torch.autograd.Function):
             # The smoothed part of the target is the same for all tokens, so it need not be written into every score.
             powers.scatter_add_(1, wanted, (smoothing - 1) * total)
             torch.div(powers @ output, total, out=to_hidden[start : start + CHUNK])
-            to_output.addmm_(powers.t(), states / total)
+            if to_output is not None:
+                to_output.addmm_(powers.t(), states / total)
             del scores, powers  # the next chunk's take their place, which the cache still holds
         summed = hidden.sum(dim=0)
         to_hidden -= smoothing * mean
-        to_output -= share * summed
+        if to_output is not None:
+            to_output -= share * summed
         ctx.save_for_backward(to_hidden, to_output)
         return (LN_2 * bits - smoothing * (summed.double() @ mean.double())).to(hidden.dtype)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
         to_hidden, to_output = ctx.saved_tensors
-        return to_hidden * gradient, to_output * gradient, None, None
+        return to_hidden * gradient, None if to_output is None else to_output * gradient, None, None

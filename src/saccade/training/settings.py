@@ -10,6 +10,26 @@ from saccade.fields import Changeable, Checked, NotNegative, Positive, Probabili
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LoraSettings(Checked):
+    """LoRA (Hu et al. 2022): matrices get a trained change of low rank, scale · B·A, and all else stays as it is."""
+
+    rank: Annotated[int, Interval(ge=1, le=1024)] = 16
+    """Rank of the change: how many directions a matrix may change in. Checkpoints grow with it."""
+    scale: Annotated[float, Interval(gt=0, le=1000)] = 2.0
+    """Factor of the change, α/rank in the paper. A larger one acts like a higher learning rate."""
+    layers: Literal["all", "attention", "feed-forward"] = "all"
+    """Which matrices change: those of attention, of the feed-forward layers, or all but the embeddings."""
+    merged: bool = True
+    """The saved model holds all parameters, the change included. False stores the change alone, a small file that
+    needs the model that training started from, unchanged and in its place, and is merged with it at load."""
+
+    def changes(self, name: str, dimensions: int) -> bool:
+        """Whether the parameter of this name is a matrix that is changed."""
+        words = {"all": "", "attention": "attention", "feed-forward": "feed_forward"}
+        return dimensions == 2 and "embedding" not in name and words[self.layers] in name
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingSettings(Checked):
     """Batches, optimizer, schedule, validation and checkpoints. One update is one step of the optimizer."""
 

@@ -48,11 +48,12 @@ class Updates:
         dropout.seed(settings.seed)  # before the parameters are drawn
         self.model = task.build().to(self.device)
         self.learner = task.learner(self.model)
+        self.adaptation = self.learner.adaptation
         self.is_sharded = settings.shard and self.processes.world > 1
         self.together = self._together()
         self.threads = self._threads()
         first, second = settings.adam_betas
-        parameters, epsilon = self.model.parameters(), settings.adam_epsilon
+        parameters, epsilon = self.adaptation.trained.parameters(), settings.adam_epsilon
         self.optimizer = torch.optim.Adam(parameters, betas=(first, second), eps=epsilon, fused=True)
         self.highest_rate = settings.learning_rate or paper_rate(task.d_model, settings.warmup)
         self.progress = Progress(task.digest)
@@ -80,6 +81,7 @@ class Updates:
         skipped: list[int] = []
         if math.isfinite(loss) and math.isfinite(self._clip()):
             self.optimizer.step()
+            self.adaptation.stepped(rate)
             tokens = self.progress.tokens + num_targets
             self.progress = replace(self.progress, tokens=tokens, baseline=self._mean_baseline())
         else:
@@ -112,11 +114,12 @@ class Updates:
     def _learn(self, batches: list[Any], num_targets: int) -> list[float]:
         """Gradients of the update's loss per target, over all processes; and each batch's own share of that loss."""
         self.together.train()
-        self.optimizer.zero_grad()
+        self.model.zero_grad()
         if self.learner.baseline is not None:
             self.learner.baseline.value = self.progress.baseline
         if self.threads is not None:
-            parameters, seed = list(self.model.parameters()), (self.settings.seed, self.progress.update + 1)
+            parameters = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+            seed = (self.settings.seed, self.progress.update + 1)
             return [
                 self.threads.learn(self.learner, batch, parameters, 1 / num_targets, *seed, number) / num_targets
                 for number, batch in enumerate(batches)
@@ -131,7 +134,8 @@ class Updates:
 
     def _clip(self) -> float:
         """The norm of all gradients, which are then scaled down if it is too large."""
-        parameters = [parameter for parameter in self.model.parameters() if parameter.grad is not None]
+        self.adaptation.collect()
+        parameters = [parameter for parameter in self.adaptation.trained.parameters() if parameter.grad is not None]
         norm = whole(get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None]))
         if self.settings.clip_norm:
             clip_grads_with_norm_(parameters, self.settings.clip_norm, norm)

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -13,6 +14,7 @@ from saccade.evaluation.page import page as made
 from saccade.evaluation.page.cards import difference, marked
 from saccade.evaluation.page.page import page
 from saccade.evaluation.page.templates import LABELS, both
+from saccade.evaluation.page.tuning import TuningFacts, tuning_page
 from saccade.evaluation.report import Report, Submission, report
 from saccade.evaluation.words import pieces
 from saccade.markup import Markup, tag, text
@@ -27,6 +29,9 @@ EVIL = [
     "",
     "一只黑狗。",
 ]
+
+
+TUNED = TuningFacts("memory.tsv", pairs=5000, replay=800, rank=16, updates=300, best_update=270, minutes=4.25)
 
 
 class Elements(HTMLParser):
@@ -83,8 +88,21 @@ def test_no_text_becomes_markup():
         assert line in shown, "and yet it is there to be read"
 
 
-def test_no_network_no_files_and_a_strict_policy(two):
-    elements = Elements(content := page(two, version="1"))
+def test_no_text_of_a_tuning_becomes_markup():
+    evil = made_report({EVIL[0]: EVIL, "after": EVIL[::-1]}, EVIL[1:] + EVIL[:1], EVIL)
+    elements = Elements(content := tuning_page(evil, evil, replace(TUNED, memory=EVIL[1]), version=EVIL[2]))
+    assert [name for name, _ in elements.found].count("script") == 1
+    assert not elements.named("img")
+    assert not [key for _, attributes in elements.found for key in attributes if key.startswith("on")]
+    assert "\x00" not in content
+    ids = [each["id"] for each in elements.named("section")]
+    assert len(ids) == len(set(ids)) == 7
+
+
+@pytest.mark.parametrize("kind", ["evaluation", "tuning"])
+def test_no_network_no_files_and_a_strict_policy(two, kind):
+    content = page(two, version="1") if kind == "evaluation" else tuning_page(two, two, TUNED, version="1")
+    elements = Elements(content)
     for _, attributes in elements.found:
         assert not {"src", "href", "style", "action"} & attributes.keys()
     assert "http:" not in content
@@ -166,6 +184,10 @@ def test_every_label_is_used(test_set, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(made, "LISTED", 5)
     monkeypatch.setattr(made, "DRAWN", 5)
     pages.append(page(copied, version="1"))  # of more sentences than are listed and drawn
+    pages += [
+        tuning_page(both_ways := made_report(test_set.systems, test_set.references), both_ways, TUNED, version="1")
+    ]
+    pages += [tuning_page(both_ways, None, replace(TUNED, rank=None), version="1")]
     shown = "".join(pages)
     for key, label in LABELS.items():
         pattern = "".join(

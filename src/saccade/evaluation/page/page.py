@@ -23,9 +23,7 @@ ODDITIES = ("length_ratio", "empty", "copied", "repeating", "short", "long")
 
 def page(report: Report, *, version: str) -> str:
     """The whole file; `version` is that of saccade, which its foot names."""
-    first, *others = report.systems
-    keys = [part("key", colour=colour(number), name=system.name) for number, system in enumerate(report.systems)]
-    alone = "" if others else " alone"
+    keys = system_keys(report)
     shown = min(len(report), LISTED)
     cut = part("too many", count=f"{len(report):,}", shown=f"{shown:,}") if shown < len(report) else ""
     return fill_page(
@@ -37,10 +35,7 @@ def page(report: Report, *, version: str) -> str:
         count=f"{len(report):,}",
         legend=join(*(tag("span", key) for key in keys)),
         facts=_facts(report),
-        verdicts=join(*(_verdict(first, other) for other in others)),
-        metrics=join(*(tag("th", score.name) for score in first.scores)),
-        scores=_scores(report, keys),
-        interval_why=both(f"interval why{alone}", samples=f"{report.samples:,}", first=first.name),
+        scores=score_section(report, "scores", both("scores"), both("scores why")),
         systems=join(*(part("system", key=key) for key in keys)),
         oddities=_oddities(report),
         remarks=join(*(part("remark", name=s.name, remark=s.remark) for s in report.systems if s.remark)),
@@ -51,7 +46,33 @@ def page(report: Report, *, version: str) -> str:
         too_many=cut,
         sorts=_sorts(report),
         listed=cards(report, range(shown), "all"),
-        signatures=join(*(part("signature", name=s.name, signature=s.signature) for s in first.scores)),
+        signatures=signatures(report),
+    )
+
+
+def system_keys(report: Report) -> list[Markup]:
+    """The name of each system beside its colour."""
+    return [part("key", colour=colour(number), name=system.name) for number, system in enumerate(report.systems)]
+
+
+def signatures(report: Report) -> Markup:
+    """How each score was computed."""
+    return join(*(part("signature", name=s.name, signature=s.signature) for s in report.systems[0].scores))
+
+
+def score_section(report: Report, id: str, title: Markup, why: Markup) -> Markup:
+    """The scores of all systems, and how sure their differences to the first one are."""
+    first, *others = report.systems
+    alone = "" if others else " alone"
+    return part(
+        "scores",
+        id=id,
+        title=title,
+        why=why,
+        verdicts=join(*(_verdict(first, other) for other in others)),
+        metrics=join(*(tag("th", score.name) for score in first.scores)),
+        rows=_scores(report, system_keys(report)),
+        interval_why=both(f"interval why{alone}", samples=f"{report.samples:,}", first=first.name),
     )
 
 
@@ -168,20 +189,28 @@ def _spread(report: Report) -> Markup:
 
 
 def _chosen_sentences(report: Report) -> Iterator[Markup]:
-    def section(id: str, title: Markup, why: str, rows: Sequence[int]) -> Markup:
-        return part("chosen", id=id, title=title, why=both(why), marks=_marks(), cards=cards(report, rows[:SHOWN]))
-
-    first, *others = report.systems
-    for number, other in enumerate(others, start=1):
-        values = _differences(first, other)
-        order = sorted(range(len(values)), key=values.__getitem__)
-        gains, losses = [row for row in order[::-1] if values[row] > 0], [row for row in order if values[row] < 0]
-        for key, rows in (("gains", gains), ("losses", losses)):
-            yield section(f"{key}-{number}", both(key, name=other.name, first=first.name), "differences", rows)
+    for number in range(1, len(report.systems)):
+        yield from changed_sentences(report, number)
+    why = both("chosen why" if len(report.systems) > 1 else "chosen why alone")
     means = [sum(system.sentences[row].chrf for system in report.systems) for row in range(len(report))]
     order = sorted(range(len(means)), key=means.__getitem__)
     for key, rows in (("worst", order), ("best", order[::-1])):
-        yield section(key, both(key), "chosen why" if others else "chosen why alone", rows)
+        yield _sentence_section(report, key, both(key), why, rows)
+
+
+def changed_sentences(report: Report, number: int, prefix: str = "", about: Markup | str = "") -> Iterator[Markup]:
+    """Where a system differs most from the first one, for the better and for the worse."""
+    first, other = report.systems[0], report.systems[number]
+    values = _differences(first, other)
+    order = sorted(range(len(values)), key=values.__getitem__)
+    gains, losses = [row for row in order[::-1] if values[row] > 0], [row for row in order if values[row] < 0]
+    for key, rows in (("gains", gains), ("losses", losses)):
+        title = join(about, both(key, name=other.name, first=first.name))
+        yield _sentence_section(report, f"{prefix}{key}-{number}", title, both("differences"), rows)
+
+
+def _sentence_section(report: Report, id: str, title: Markup, why: Markup, rows: Sequence[int]) -> Markup:
+    return part("chosen", id=id, title=title, why=why, marks=_marks(), cards=cards(report, rows[:SHOWN]))
 
 
 def _marks() -> Markup:

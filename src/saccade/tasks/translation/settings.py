@@ -1,5 +1,6 @@
 """The recipe of translation, the task that a recipe is of unless it says otherwise. No torch here."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
@@ -12,7 +13,7 @@ from saccade.recipe import Recipe
 from saccade.search.settings import SearchSettings
 from saccade.text.tokenizer import TokenizerSettings
 from saccade.training.reporter import Reporter
-from saccade.training.settings import TrainingSettings
+from saccade.training.settings import LoraSettings, TrainingSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,11 +43,31 @@ class TranslationTrainingSettings(TrainingSettings):
     warm_start: ModelPath | None = None
     """A model directory, or hf:OWNER/NAME on a hub, whose parameters the run starts from; it must have the same
     settings and tokenizers."""
+    pull: Weight = 0.0
+    """Pull back to the parameters of `warm_start`: every update moves each of them back by this times the learning
+    rate times its distance (L2 to the start, decoupled from Adam as in AdamW). 0 is off."""
+    start_share: Probability = 0.0
+    """Share of `warm_start` in the models that are validated and saved: the average of its parameters with those that
+    were trained (Wortsman et al. 2022). Guards against forgetting; 0.5 is a good start."""
+    lora: LoraSettings | None = None
+    """Train a change of low rank to the model of `warm_start` instead of all its parameters."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """bfloat16 multiplies matrices with 8 bits of precision (autocast), where the hardware is faster that way;
     parameters, loss and validation stay in float32."""
     compile: Changeable[bool] = False
     """Compile the model with torch.compile, which takes a minute or more; worth a try on a GPU."""
+
+    def conflicts(self) -> Iterator[str]:
+        yield from TrainingSettings.conflicts(self)
+        restraints = {"pull": self.pull, "start_share": self.start_share, "lora": self.lora}
+        given = [name for name, value in restraints.items() if value]
+        for name in given:
+            if self.warm_start is None:
+                yield f"{name} needs a warm_start, which it keeps the model close to. Set it, or remove {name}"
+            if self.shard:
+                yield f"{name} goes with shard = false only: the start is not sharded"
+        if self.pull and self.lora:
+            yield "pull and lora must not both be given: LoRA freezes what pull would hold back. Remove one"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

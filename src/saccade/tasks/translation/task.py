@@ -15,7 +15,7 @@ from saccade.data.corpus import Example
 from saccade.data.loader import Loaded, Resampling, load
 from saccade.data.prepare import Prepared
 from saccade.data.sampler import Position, Sampler, temper
-from saccade.directory import CARD, Description, ModelDirectory, save
+from saccade.directory import Base, Description, ModelDirectory, save
 from saccade.engines.torch import TorchEngine
 from saccade.errors import DataError, ModelError, SettingsError
 from saccade.evaluation.scores import bleu
@@ -25,9 +25,10 @@ from saccade.models.settings import RecurrentSettings
 from saccade.search.settings import SearchSettings
 from saccade.tasks.translation.loss import TranslationLoss
 from saccade.tasks.translation.preparation import prepare_corpus
-from saccade.tasks.translation.settings import TranslationRecipe
+from saccade.tasks.translation.settings import TranslationRecipe, TranslationTrainingSettings
 from saccade.text.tokenizer import Tokenizers
 from saccade.trace.trace import AttentionTrace
+from saccade.training.adaptation import LowRank, Near, Whole
 from saccade.training.learner import Learner
 from saccade.training.reporter import Reporter
 from saccade.training.task import Parameters, Validation
@@ -144,7 +145,7 @@ class TranslationTask:
     def learner(self, model: nn.Module) -> Learner:
         attention = self.recipe.model.attention if isinstance(self.recipe.model, RecurrentSettings) else None
         loss = TranslationLoss(cast(Model, model), self.recipe.training, attention)
-        return Learner(model, loss, loss.baseline)
+        return Learner(model, loss, loss.baseline, adapt(model, self.recipe.training))
 
     def is_divisible(self, model: nn.Module) -> bool:
         """A batch of pairs has parts."""
@@ -202,13 +203,24 @@ class TranslationTask:
     @property
     def _description(self) -> Description:
         learned = self.prepared.directions
-        base = self._base.description.directions if self.recipe.training.warm_start and learned[0].tag else ()
+        start = self._base.description if self.recipe.training.warm_start else None
+        base = start.directions if start and learned[0].tag else ()
         return Description(
             directions=tuple(dict.fromkeys((*learned, *base))),
             max_tokens=self.recipe.data.max_tokens,
             model=self.recipe.model,
             search=self.recipe.search,
+            alignment=start.alignment if start else None,
+            base=self._pinned_base,
         )
+
+    @cached_property
+    def _pinned_base(self) -> Base | None:
+        """Of a model that is stored as a change to another: that one."""
+        lora, share = self.recipe.training.lora, self.recipe.training.start_share
+        if lora is None or lora.merged:
+            return None
+        return Base(path=self._base.path.absolute(), sha256=self._base.checksum(), scale=lora.scale * (1 - share))
 
     def _check_same_make(self, given: ModelDirectory) -> None:
         """A warm start may change how much is dropped, but not what there is to be learned."""
@@ -251,12 +263,9 @@ translated too, and less well. It inherits the errors and biases of its data.
 
     def _base_card(self) -> str:
         """What the card of the model says that this one started from: its data and licence bind this one, too."""
-        directory = self._base
-        card = directory.path / CARD
-        text = card.read_text("utf-8", "replace") if card.is_file() else "It has no card.\n"
-        quoted = "".join(f"> {line}\n" for line in text.splitlines())
+        quoted = self._base.quoted_card()
         return (
-            f"\n## Base model\n\nTraining started from the parameters of {directory.name}. Its card says:\n\n{quoted}"
+            f"\n## Base model\n\nTraining started from the parameters of {self._base.name}. Its card says:\n\n{quoted}"
         )
 
 
@@ -269,6 +278,15 @@ def _validatable(prepared: Prepared) -> Prepared:
             "Name a corpus of them as data.valid, or raise data.hold_out."
         )
     return prepared
+
+
+def adapt(model: nn.Module, settings: TranslationTrainingSettings) -> Whole:
+    """How a model may move away from its warm start."""
+    if settings.lora is not None:
+        return LowRank(model, settings.lora, share=settings.start_share)
+    if settings.pull or settings.start_share:
+        return Near(model, pull=settings.pull, share=settings.start_share)
+    return Whole(model)
 
 
 def _model_section(given: ModelDirectory) -> str:
